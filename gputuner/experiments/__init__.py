@@ -1,0 +1,1 @@
+"""Questions to a GPU: a frozen spec and a plan per experiment."""

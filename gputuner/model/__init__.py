@@ -1,0 +1,1 @@
+"""The words of the domain: readings, samples, cards, points, steps, advice, events and errors."""

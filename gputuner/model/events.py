@@ -1,0 +1,205 @@
+"""The one stream: what the engine tells, what a session file keeps, what window and command line render."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+from gputuner.model.samples import CardProcesses, Gap, Sample, XidSeen
+
+JsonValue = Scalar | None | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    STOPPED_FOR_SAFETY = "stopped_for_safety"
+
+
+class ClockKind(StrEnum):
+    """Which clock stamps ``t_ns``."""
+
+    WALL = "wall"
+    SIMULATED = "simulated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """A run begins. ``spec`` is the experiment's spec as JSON; ``unix_s`` ties ``t_ns`` to the calendar."""
+
+    kind: Literal["run_started"] = "run_started"
+    run_id: str
+    seq: int
+    t_ns: int
+    experiment: str
+    spec: dict[str, object]
+    fingerprint: Fingerprint
+    cards: tuple[CardInfo, ...]
+    clock: ClockKind
+    origin: Origin
+    unix_s: float
+    version: str
+    settings_found: dict[str, Scalar] = field(default_factory=lambda: {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TorchFound:
+    """The worker answered: this torch is measured."""
+
+    kind: Literal["torch_found"] = "torch_found"
+    run_id: str
+    seq: int
+    t_ns: int
+    torch: TorchFingerprint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepStarted:
+    """A step begins: ``index`` of ``total`` (from 1), seconds it should take and seconds left for the whole run."""
+
+    kind: Literal["step_started"] = "step_started"
+    run_id: str
+    seq: int
+    t_ns: int
+    index: int
+    total: int
+    label: str
+    params: dict[str, Scalar]
+    expected_s: float
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFinished:
+    """A step ended; ``result`` is the outcome's kind (done, out_of_memory, user_code_failed, lost, …)."""
+
+    kind: Literal["step_finished"] = "step_finished"
+    run_id: str
+    seq: int
+    t_ns: int
+    index: int
+    label: str
+    result: str
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySampled:
+    """One tick of all watched cards, and what else the collector saw since the last."""
+
+    kind: Literal["telemetry_sampled"] = "telemetry_sampled"
+    run_id: str
+    seq: int
+    t_ns: int
+    samples: tuple[Sample, ...]
+    processes: tuple[CardProcesses, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    xids: tuple[XidSeen, ...] = ()
+    cards: tuple[CardInfo, ...] = ()
+    """Set when a card's identity or state changed (lost, found again, asleep)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointMeasured:
+    """A figure."""
+
+    kind: Literal["point_measured"] = "point_measured"
+    run_id: str
+    seq: int
+    t_ns: int
+    point: Point
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerExited:
+    """A worker process ended; ``why``: finished, out_of_memory, cancelled, terminated, killed, crashed."""
+
+    kind: Literal["worker_exited"] = "worker_exited"
+    run_id: str
+    seq: int
+    t_ns: int
+    worker: str
+    why: str
+    exit_code: int | None = None
+    stderr_tail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChanged:
+    """A setting of a card was changed or put back."""
+
+    kind: Literal["setting_changed"] = "setting_changed"
+    run_id: str
+    seq: int
+    t_ns: int
+    card: str
+    setting: str
+    old: Scalar | None
+    new: Scalar | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """Something a reader must know; ``code`` and ``params`` become a sentence in ``language``."""
+
+    kind: Literal["warned"] = "warned"
+    run_id: str
+    seq: int
+    t_ns: int
+    code: str
+    params: dict[str, Scalar] = field(default_factory=lambda: {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceGiven:
+    """Advice and open questions, best first."""
+
+    kind: Literal["advice_given"] = "advice_given"
+    run_id: str
+    seq: int
+    t_ns: int
+    advice: tuple[Advice, ...]
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFinished:
+    """The run ended; always the last event.
+
+    ``error_code``/``error_params`` name the error for ``language`` (None when completed); ``exit_code`` is what the
+    command line ends with; ``settings_restored`` None when nothing was changed.
+    """
+
+    kind: Literal["run_finished"] = "run_finished"
+    run_id: str
+    seq: int
+    t_ns: int
+    outcome: Outcome
+    exit_code: int
+    error_code: str | None = None
+    error_params: dict[str, Scalar] = field(default_factory=lambda: {})
+    error_text: str = ""
+    settings_restored: bool | None = None
+
+
+Event = (
+    RunStarted
+    | TorchFound
+    | StepStarted
+    | StepFinished
+    | TelemetrySampled
+    | PointMeasured
+    | WorkerExited
+    | SettingChanged
+    | Warned
+    | AdviceGiven
+    | RunFinished
+)

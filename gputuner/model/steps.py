@@ -1,0 +1,151 @@
+"""Steps that a plan yields, and the outcomes it receives. Plans are generators: ``Step → StepResult``."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+
+from gputuner.model.advice import Advice, Question
+from gputuner.model.points import Conditions, Point
+from gputuner.model.readings import Scalar
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Run one trial of a workload in a worker.
+
+    ``params`` go to the body as they are (see ``workloads/specs.py``). ``measure_s`` is the time to measure after
+    warm-up, ``budget_s`` the whole trial's time; a trial over budget comes back with the flag ``too_slow``.
+    ``fresh``: needs a fresh process. ``idle_before_s``: wait idle first (burst figures).
+    """
+
+    label: str
+    """Stable key of the step's words, e.g. ``matmul``, ``train_probe``."""
+    workload: str
+    params: dict[str, Scalar]
+    measure_s: float
+    budget_s: float
+    fresh: bool = False
+    idle_before_s: float = 0.0
+    warmup_s: float | None = None
+    """None: until steady; 0: none (cold burst)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """Run several trials at once on the same card, each in its own worker, from a barrier; common window counts."""
+
+    label: str
+    works: tuple[Work, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Idle until the core temperature moves less than 0.5 °C over 5 s, at most ``at_most_s``."""
+
+    label: str
+    at_most_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Tell points (they are stored and shown)."""
+
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advise:
+    """Tell advice and questions."""
+
+    advice: tuple[Advice, ...]
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warn:
+    """Tell the reader something that is neither a point nor advice."""
+
+    code: str
+    params: dict[str, Scalar] = field(default_factory=lambda: {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """Tell how much is left, in steps and seconds, so that progress can be shown; may be told again when it changes."""
+
+    steps: int
+    expected_s: float
+
+
+Step = Work | Together | Settle | Report | Advise | Warn | Total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What a worker measured in one trial (all times host monotonic or the run's simulated clock)."""
+
+    iteration_s: tuple[float, ...]
+    """Seconds per iteration, one entry per timed batch of iterations."""
+    t0_ns: int
+    t1_ns: int
+    work: dict[str, float] = field(default_factory=lambda: {})
+    """Per iteration: ``flop``, ``bytes``, ``samples``."""
+    memory: dict[str, int] = field(default_factory=lambda: {})
+    """``allocated_peak_bytes``, ``reserved_peak_bytes``, ``allocator_retries``, ``capacity_bytes``, ``free_bytes``."""
+    steady: bool = True
+    too_slow: bool = False
+    relative_error: float | None = None
+    notes: dict[str, Scalar] = field(default_factory=lambda: {})
+    """Facts of the body: ``kernel``, ``channels_last``, ``emulated``, ``clock_mhz`` (in band), …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The step ran: its trials (one; several for ``Together``; none for steps without work)."""
+
+    trials: tuple[Trial, ...] = ()
+    conditions: Conditions | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutOfMemory:
+    """The trial did not fit; the worker is gone."""
+
+    message: str
+    free_bytes: int | None = None
+    size_limit: bool = False
+    """True if half the size works in a fresh process though the error did not name memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserCodeFailed:
+    """The body raised an error that is not about memory."""
+
+    message: str
+    traceback: str
+    reason: str = "user_code"
+    """``user_code``, ``unsupported`` (this torch or chip cannot), ``extra_missing``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Worker, card or driver is gone (crash, sticky error, hang, XID)."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """Stopped for safety (methods §13); the run ends after this."""
+
+    trigger: str
+    value: float | None = None
+    limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """The user cancelled or the time budget of the run is used up; the run ends after this."""
+
+
+StepResult = Done | OutOfMemory | UserCodeFailed | Lost | Stopped | Cancelled
+Plan = Generator[Step, StepResult, None]
