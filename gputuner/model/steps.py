@@ -27,6 +27,8 @@ class Work:
     idle_before_s: float = 0.0
     warmup_s: float | None = None
     """None: until steady; 0: none (cold burst)."""
+    size_param: str | None = None
+    """Name of the parameter that is the size (``batch``): a crash at a size whose half works is a size limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,14 @@ class Settle:
 
     label: str
     at_most_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Only watch, for ``duration_s`` or (None) until cancelled."""
+
+    label: str
+    duration_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +86,7 @@ class Total:
     expected_s: float
 
 
-Step = Work | Together | Settle | Report | Advise | Warn | Total
+Step = Work | Together | Settle | Watch | Report | Advise | Warn | Total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
