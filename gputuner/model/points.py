@@ -73,6 +73,10 @@ class Conditions:
     memory_temperature_end_c: float | None = None
     fan_fraction: float | None = None
     gpu_utilisation: float | None = None
+    pcie_generation: float | None = None
+    """Best link generation seen in the window (an idle link downshifts, so the best one under load counts)."""
+    pcie_width: float | None = None
+    """Widest link seen in the window, lanes."""
     limited_s: dict[Limiter, float] = field(default_factory=lambda: {})
     limited_from_samples: bool = False
 
@@ -89,6 +93,8 @@ class Conditions:
             self.memory_temperature_end_c,
             self.fan_fraction,
             self.gpu_utilisation,
+            self.pcie_generation,
+            self.pcie_width,
             *self.limited_s.values(),
         )
 

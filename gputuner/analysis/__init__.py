@@ -1,0 +1,1 @@
+"""Pure functions from measured figures to judgements: statistics, fits, knees, limits. No I/O, no clocks."""

@@ -1,0 +1,82 @@
+"""Peak memory against batch: a line, its test, and the batch it predicts to be the last that runs (methods §3)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import floor, isfinite
+
+import numpy as np
+
+RESIDUAL_LIMIT = 0.03
+"""A residual above this fraction of the measured peak: not a line."""
+FIXED_MULTIPLE = 1.5
+"""Probes whose per-sample memory is below this multiple of the fixed part are biased (autotuner workspaces)."""
+SAFE_MARGIN = 0.10
+"""Safe = limit minus this share: first-iteration peak, evaluation pass, fragmentation over many steps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLine:
+    """m(b) = ``fixed_bytes`` + ``per_sample_bytes``·b for peak allocated memory after the second optimizer step."""
+
+    fixed_bytes: float
+    per_sample_bytes: float
+    residual: float
+    """Largest |measured − line| over measured."""
+    probes: int
+
+    @property
+    def is_line(self) -> bool:
+        """True if memory grows with the batch and no probe lies more than 3 % off."""
+        return self.per_sample_bytes > 0 and self.residual <= RESIDUAL_LIMIT
+
+    def at(self, batch: int) -> float:
+        """Predicted peak at ``batch``, bytes."""
+        return self.fixed_bytes + self.per_sample_bytes * batch
+
+    def limit(self, capacity_bytes: float) -> int:
+        """Largest batch whose predicted peak is within ``capacity_bytes`` (0: not even one sample).
+
+        Raises:
+            ValueError: memory does not grow with the batch.
+        """
+        if self.per_sample_bytes <= 0:
+            raise ValueError("memory does not grow with the batch")
+        return max(0, floor((capacity_bytes - self.fixed_bytes) / self.per_sample_bytes))
+
+
+def _least_squares(batches: Sequence[int], peaks: Sequence[float]) -> MemoryLine:
+    b = np.asarray(batches, dtype=np.float64)
+    m = np.asarray(peaks, dtype=np.float64)
+    centred = b - b.mean()
+    slope = float(centred @ m) / float(centred @ centred)
+    fixed = float(m.mean()) - slope * float(b.mean())
+    off = np.abs(m - (fixed + slope * b)) / m
+    return MemoryLine(fixed_bytes=fixed, per_sample_bytes=slope, residual=float(off.max()), probes=len(batches))
+
+
+def fit_memory_line(batches: Sequence[int], peaks_bytes: Sequence[float]) -> MemoryLine | None:
+    """The least-squares line through peaks of *allocated* memory; None with fewer than two different batches.
+
+    Small probes are biased by autotuner workspaces: where at least two different batches have a per-sample part of
+    1.5 times the fixed part or more, only those are used.
+    """
+    pairs = sorted((b, m) for b, m in zip(batches, peaks_bytes, strict=True) if isfinite(m) and m > 0)
+    if len({b for b, _ in pairs}) < 2:
+        return None
+    line = _least_squares([b for b, _ in pairs], [m for _, m in pairs])
+    large = [(b, m) for b, m in pairs if line.per_sample_bytes * b >= FIXED_MULTIPLE * line.fixed_bytes]
+    if len(large) < len(pairs) and len({b for b, _ in large}) >= 2:
+        return _least_squares([b for b, _ in large], [m for _, m in large])
+    return line
+
+
+def safe_batch(limit: int, margin: float = SAFE_MARGIN, multiple: int = 1) -> int:
+    """The limit minus ``margin`` (a fraction), rounded down to ``multiple``; at least 1 where the limit is."""
+    if limit < 1:
+        return 0
+    return max(1, round_down(floor(limit * (1.0 - margin)), multiple))
+
+
+def round_down(batch: int, multiple: int) -> int:
+    """``batch`` rounded down to a multiple of ``multiple``, or itself where it is smaller."""
+    return batch if batch < multiple else batch - batch % multiple

@@ -1,0 +1,102 @@
+"""Rate against batch: the fastest batch, the knee and the fixed cost of a step (methods §4)."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gputuner.model.points import Spread
+
+FASTEST_WITHIN = 0.015
+"""Fastest = the smallest batch within this fraction of the best rate."""
+KNEE_GAIN = 0.02
+"""A doubling that gains less than this marks the knee."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCost:
+    """Step time t(b) = ``fixed_s`` + ``per_sample_s``·b; ``residual`` = largest relative deviation."""
+
+    fixed_s: float
+    per_sample_s: float
+    residual: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fastest:
+    """The smallest batch within 1.5 % of the best rate, and the batches that the intervals also allow."""
+
+    batch: int
+    rate: float
+    low: int
+    high: int
+
+
+def fastest_batch(rates: Mapping[int, float], within: float = FASTEST_WITHIN) -> int:
+    """The smallest batch whose rate (samples/s) lies within ``within`` of the best.
+
+    Raises:
+        ValueError: no rates.
+    """
+    if not rates:
+        raise ValueError("no rates")
+    best = max(rates.values())
+    return min(batch for batch, rate in rates.items() if rate >= (1.0 - within) * best)
+
+
+def fastest(spreads: Mapping[int, Spread]) -> Fastest:
+    """The fastest batch with the range of batches that could be it, given each rate's 95 % interval.
+
+    A batch can be the answer if its upper end reaches the threshold and no smaller one surely does (its lower end
+    beyond the threshold of the best upper end). Where an interval is missing, the quartiles' half-width stands in.
+
+    Raises:
+        ValueError: no rates.
+    """
+    chosen = fastest_batch({batch: s.median for batch, s in spreads.items()})
+    ends = {batch: _ends(s) for batch, s in spreads.items()}
+    best_low = max(low for low, _ in ends.values())
+    best_high = max(high for _, high in ends.values())
+    share = 1.0 - FASTEST_WITHIN
+    possible = [batch for batch, (_, high) in ends.items() if high >= share * best_low]
+    certain = [batch for batch, (low, _) in ends.items() if low >= share * best_high]
+    highest = min(certain) if certain else max(spreads)
+    return Fastest(
+        batch=chosen,
+        rate=spreads[chosen].median,
+        low=min([*possible, chosen]),
+        high=max(highest, chosen),
+    )
+
+
+def _ends(of: Spread) -> tuple[float, float]:
+    if of.ci95_low is not None and of.ci95_high is not None:
+        return of.ci95_low, of.ci95_high
+    return of.median - of.iqr / 2.0, of.median + of.iqr / 2.0
+
+
+def knee(rates: Mapping[int, float], gain: float = KNEE_GAIN) -> int | None:
+    """The batch from which on a doubling gains less than ``gain``; None if the last doubling still gains.
+
+    Gains between neighbours that are not a doubling apart are scaled to one (in the logarithm of the batch).
+    """
+    batches = sorted(rates)
+    for small, large in itertools.pairwise(batches):
+        doublings = float(np.log2(large / small))
+        if (rates[large] / rates[small]) ** (1.0 / doublings) - 1.0 < gain:
+            return small
+    return None
+
+
+def fit_step_cost(rates: Mapping[int, float]) -> StepCost | None:
+    """Fit t(b) = t0 + c·b, weighted by 1/t so that all batches count alike; None with fewer than two batches."""
+    if len(rates) < 2:
+        return None
+    b = np.asarray(sorted(rates), dtype=np.float64)
+    t = b / np.asarray([rates[batch] for batch in sorted(rates)], dtype=np.float64)
+    design = np.stack([np.ones_like(b), b], axis=1) / t[:, None]
+    solution = np.linalg.lstsq(design, np.ones_like(b), rcond=None)[0]
+    fixed, slope = float(solution[0]), float(solution[1])
+    residual = float(np.max(np.abs(fixed + slope * b - t) / t))
+    return StepCost(fixed_s=fixed, per_sample_s=slope, residual=residual)
