@@ -1,0 +1,192 @@
+"""One performed run, from ``RunStarted`` to ``RunFinished``: what the engine's thread does."""
+
+import logging
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from gputuner.engine import admission
+from gputuner.engine.fingerprints import fingerprint
+from gputuner.engine.loop import Interrupted, Loop
+from gputuner.engine.options import Options
+from gputuner.engine.performer import Performer
+from gputuner.engine.safety import SafetyWatch
+from gputuner.engine.stage import Stage
+from gputuner.engine.teller import Teller
+from gputuner.engine.trials import Trials
+from gputuner.engine.workers import Workers, torch_fingerprint
+from gputuner.experiments.protocol import Experiment, PlanContext
+from gputuner.model.cards import CardInfo
+from gputuner.model.codec import to_builtins
+from gputuner.model.errors import ExitCode, GputunerError, StoreError
+from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFound
+from gputuner.model.fingerprint import Fingerprint
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Cancelled, Stopped
+from gputuner.telemetry.feed import Tick
+from gputuner.telemetry.series import conditions
+
+OVERTIME = 1.5
+OVERTIME_S = 120.0
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class Performance:
+    """Everything one run needs; :meth:`run` never raises."""
+
+    spec: Experiment
+    options: Options
+    stage: Stage
+    cards: tuple[CardInfo, ...]
+    shared: bool
+    teller: Teller
+    reference: Callable[[CardInfo], Mapping[str, float]]
+    version: str
+    _ending: dict[str, object] = field(default_factory=lambda: {})
+
+    def run(self) -> None:
+        """Perform, end all workers on every path, and tell how it ended."""
+        card = self.cards[0]
+        loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick)
+        workers = Workers(self.stage, loop, card, self._cap_bytes(card), self.teller.tell)
+        try:
+            found = self._start(card)
+            if self.spec.needs_worker:
+                self._measure(card, loop, workers, found)
+            else:
+                self._watch(card, loop, found)
+        except Interrupted as interrupted:
+            self._interrupted(interrupted.result, loop)
+        except StoreError as err:
+            self._failed(err)
+        except GputunerError as err:
+            self._failed(err)
+        except Exception:
+            log.exception("the engine failed")
+            text = traceback.format_exc()
+            self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, text)
+        finally:
+            self._end_workers(workers)
+            self.teller.end(**self._ending)
+
+    def _start(self, card: CardInfo) -> Fingerprint:
+        users = tuple((c, self.stage.processes(c.uuid)) for c in self.cards)
+        found = fingerprint(self.stage.host(), users, self.stage.sampling_hz)
+        self.teller.tell(
+            RunStarted,
+            experiment=self.spec.name,
+            spec=to_builtins(self.spec),
+            fingerprint=found,
+            cards=self.cards,
+            clock=self.stage.clock_kind,
+            origin=card.origin,
+            unix_s=time.time(),
+            version=self.version,
+        )
+        return found
+
+    def _measure(self, card: CardInfo, loop: Loop, workers: Workers, found: Fingerprint) -> None:
+        workers.take()
+        ready = workers.ready_message or {}
+        torch = torch_fingerprint(ready)
+        self.teller.tell(TorchFound, torch=torch)
+        facts: dict[str, Scalar] = {k: v for k, v in ready.items() if isinstance(v, (str, int, float, bool))}
+        context = PlanContext(
+            card=card,
+            torch=torch,
+            fingerprint=found,
+            processes=self.stage.processes(card.uuid),
+            budget_s=self.spec.expected_s(),
+            free_bytes=self._free_bytes(card),
+            shared=self.shared,
+            published=dict(self.reference(card)),
+            worker=facts,
+        )
+        budget_ns = int((self.spec.expected_s() * OVERTIME + OVERTIME_S) * 1e9)
+        loop.deadline_ns = self.stage.clock.now_ns() + budget_ns
+        trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu)
+        self._perform(Performer(loop, trials, self.teller.tell, self.shared), context, loop)
+
+    def _watch(self, card: CardInfo, loop: Loop, found: Fingerprint) -> None:
+        context = PlanContext(
+            card=card,
+            torch=None,
+            fingerprint=found,
+            processes=self.stage.processes(card.uuid),
+            budget_s=self.spec.expected_s(),
+            free_bytes=None,
+        )
+        self._perform(Performer(loop, None, self.teller.tell, False), context, loop)
+
+    def _perform(self, performer: Performer, context: PlanContext, loop: Loop) -> None:
+        interrupted = performer.perform(self.spec.plan(context))
+        if interrupted is None:
+            self._end(Outcome.COMPLETED, ExitCode.DONE)
+        else:
+            self._interrupted(interrupted, loop)
+
+    def _interrupted(self, result: Stopped | Cancelled, loop: Loop) -> None:
+        if isinstance(result, Stopped):
+            params: dict[str, Scalar] = {"trigger": result.trigger}
+            params |= {k: v for k, v in (("value", result.value), ("limit", result.limit)) if v is not None}
+            self._end(Outcome.STOPPED_FOR_SAFETY, ExitCode.DEVICE, f"safety_{result.trigger}", params)
+        elif loop.timed_out:
+            self._end(Outcome.TIMED_OUT, ExitCode.DEVICE, "timed_out")
+        else:
+            self._end(Outcome.CANCELLED, ExitCode.INTERRUPTED, "cancelled")
+
+    def _failed(self, err: GputunerError) -> None:
+        params: dict[str, Scalar] = {k: v for k, v in err.params.items() if isinstance(v, (str, int, float, bool))}
+        self._end(Outcome.FAILED, err.exit_code, err.code, params, str(err))
+
+    def _end(
+        self,
+        outcome: Outcome,
+        code: int,
+        error: str | None = None,
+        params: dict[str, Scalar] | None = None,
+        text: str = "",
+    ) -> None:
+        if not self._ending:
+            self._ending = {
+                "outcome": outcome,
+                "exit_code": int(code),
+                "error_code": error,
+                "error_params": params or {},
+                "error_text": text,
+            }
+
+    def _end_workers(self, workers: Workers) -> None:
+        why = "finished" if self._ending.get("outcome") is Outcome.COMPLETED else "cancelled"
+        while True:
+            try:
+                workers.end_all(why)
+                return
+            except StoreError as err:
+                self._failed(err)
+            except Exception:
+                log.exception("ending workers failed")
+                workers.kill_all()
+                return
+
+    def _tell_tick(self, tick: Tick) -> None:
+        ours = {c.uuid for c in self.cards}
+        self.teller.tell(
+            TelemetrySampled,
+            samples=tuple(s for s in tick.samples if s.card in ours),
+            processes=tuple(p for p in tick.processes if p.card in ours),
+            gaps=tuple(g for g in tick.gaps if g.card is None or g.card in ours),
+            xids=tuple(x for x in tick.xids if x.card in ours),
+            cards=tuple(c for c in tick.cards if c.uuid in ours),
+        )
+
+    def _cap_bytes(self, card: CardInfo) -> int | None:
+        if self.options.memory_cap_bytes is None and not self.shared and not card.is_cpu:
+            return None
+        return self._free_bytes(card)
+
+    def _free_bytes(self, card: CardInfo) -> int | None:
+        sample = self.stage.latest(card.uuid)
+        return admission.usable_bytes(card, sample, self.shared, self.options.memory_cap_bytes)

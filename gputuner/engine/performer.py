@@ -1,0 +1,172 @@
+"""Drive a plan: one step after the other, each outcome sent back, until the plan ends or the run must."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from gputuner.engine.loop import Interrupted, Loop
+from gputuner.engine.trials import Trials
+from gputuner.model.events import (
+    AdviceGiven,
+    PointMeasured,
+    StepFinished,
+    StepStarted,
+    Warned,
+)
+from gputuner.model.points import Flag, Point
+from gputuner.model.quantities import Quantity
+from gputuner.model.readings import Scalar
+from gputuner.model.samples import Sample
+from gputuner.model.steps import (
+    Advise,
+    Cancelled,
+    Done,
+    Lost,
+    OutOfMemory,
+    Plan,
+    Report,
+    Settle,
+    Step,
+    StepResult,
+    Stopped,
+    Together,
+    Total,
+    UserCodeFailed,
+    Warn,
+    Watch,
+    Work,
+)
+
+SETTLED_C = 0.5
+SETTLED_OVER_S = 5.0
+RESULT_NAMES: dict[type[StepResult], str] = {
+    Done: "done",
+    OutOfMemory: "out_of_memory",
+    UserCodeFailed: "user_code_failed",
+    Lost: "lost",
+    Stopped: "stopped",
+    Cancelled: "cancelled",
+}
+
+
+class Performer:
+    """Performs the steps of one plan. It knows how, never why."""
+
+    def __init__(self, loop: Loop, trials: Trials | None, tell: Callable[..., None], shared: bool) -> None:
+        """``tell(EventClass, **fields)`` stores and passes on; ``shared`` marks every point."""
+        self._loop = loop
+        self._trials = trials
+        self._tell = tell
+        self._shared = shared
+        self._index = 0
+        self._total = 0
+        self._end_ns: int | None = None
+
+    def perform(self, plan: Plan) -> Stopped | Cancelled | None:
+        """Run the plan to its end (None), or to what interrupted it; the plan is closed either way."""
+        result: StepResult | None = None
+        try:
+            step = next(plan)
+            while True:
+                result = self._step(step)
+                if isinstance(result, (Stopped, Cancelled)):
+                    return result
+                step = plan.send(result)
+        except StopIteration:
+            return None
+        finally:
+            plan.close()
+
+    def _step(self, step: Step) -> StepResult:
+        match step:
+            case Work():
+                return self._timed(step.label, step.params, _expected_s(step), lambda: self._work((step,)))
+            case Together():
+                first = step.works[0]
+                params: dict[str, Scalar] = {**first.params, "jobs": len(step.works)}
+                return self._timed(step.label, params, _expected_s(first), lambda: self._work(step.works))
+            case Settle():
+                return self._timed(step.label, {}, step.at_most_s, lambda: self._settle(step.at_most_s))
+            case Watch():
+                return self._timed(step.label, {}, step.duration_s or 0.0, lambda: self._watch(step.duration_s))
+            case Report():
+                for point in step.points:
+                    self._tell(PointMeasured, point=self._marked(point))
+            case Advise():
+                self._tell(AdviceGiven, advice=step.advice, questions=step.questions)
+            case Warn():
+                self._tell(Warned, code=step.code, params=step.params)
+            case Total():
+                self._total = self._index + step.steps
+                self._end_ns = self._loop.now_ns() + int(step.expected_s * 1e9)
+        return Done()
+
+    def _marked(self, point: Point) -> Point:
+        if self._shared and Flag.SHARED not in point.flags:
+            return replace(point, flags=(*point.flags, Flag.SHARED))
+        return point
+
+    def _timed(
+        self, label: str, params: dict[str, Scalar], expected_s: float, act: Callable[[], StepResult]
+    ) -> StepResult:
+        self._index += 1
+        remaining_s = expected_s if self._end_ns is None else max(0.0, (self._end_ns - self._loop.now_ns()) / 1e9)
+        self._tell(
+            StepStarted,
+            index=self._index,
+            total=max(self._total, self._index),
+            label=label,
+            params=params,
+            expected_s=expected_s,
+            remaining_s=remaining_s,
+        )
+        try:
+            result = act()
+        except Interrupted as interrupted:
+            result = interrupted.result
+        self._tell(
+            StepFinished,
+            index=self._index,
+            label=label,
+            result=RESULT_NAMES[type(result)],
+            message=_message(result),
+        )
+        return result
+
+    def _work(self, works: Sequence[Work]) -> StepResult:
+        assert self._trials is not None, "an experiment that yields work must say needs_worker"
+        return self._trials.run(works)
+
+    def _watch(self, duration_s: float | None) -> StepResult:
+        forever_ns = 2**62
+        self._loop.pause(forever_ns if duration_s is None else self._loop.now_ns() + int(duration_s * 1e9))
+        return Done()
+
+    def _settle(self, at_most_s: float) -> StepResult:
+        until_ns = self._loop.now_ns() + int(at_most_s * 1e9)
+        while (now_ns := self._loop.now_ns()) < until_ns and not _settled(self._loop.samples, now_ns):
+            self._loop.pause(min(until_ns, now_ns + 10**9))
+        return Done()
+
+
+def _settled(samples: Sequence[Sample], now_ns: int) -> bool:
+    window = [
+        s.values[Quantity.CORE_TEMPERATURE_C]
+        for s in samples
+        if s.t_ns >= now_ns - SETTLED_OVER_S * 1e9 and Quantity.CORE_TEMPERATURE_C in s.values
+    ]
+    covers = bool(samples) and samples[0].t_ns <= now_ns - SETTLED_OVER_S * 1e9
+    return covers and len(window) >= 3 and max(window) - min(window) <= SETTLED_C
+
+
+def _expected_s(work: Work) -> float:
+    return work.idle_before_s + work.measure_s + (work.warmup_s or 0.0)
+
+
+def _message(result: StepResult) -> str:
+    match result:
+        case OutOfMemory() | UserCodeFailed() | Lost():
+            return result.message[:500]
+        case Stopped():
+            return result.trigger
+        case _:
+            return ""

@@ -1,0 +1,130 @@
+"""What a run stands on: a clock, cards that are sampled, and workers. Wall stage here; simulated one beside it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from gputuner.devices.protocol import Clock, WallClock
+from gputuner.engine.inbox import Inbox, Item, TickArrived, WallInbox
+from gputuner.engine.processes import ProcessWorker
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.events import ClockKind
+from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.samples import CardProcesses, Sample
+from gputuner.telemetry.feed import Feed, Tick
+
+
+class Worker(Protocol):
+    """A worker, real or simulated."""
+
+    id: str
+
+    def send(self, message: Mapping[str, object]) -> None:
+        """Hand over one request of the wire protocol."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
+
+    def kill(self) -> None:
+        """End it now."""
+        ...
+
+    def close(self) -> None:
+        """Release what is left of an ended worker."""
+        ...
+
+
+class Stage(Protocol):
+    """Made fresh for each run and closed with it."""
+
+    clock: Clock
+    clock_kind: ClockKind
+    origin: Origin
+    inbox: Inbox
+    sampling_hz: float | None
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """All cards that can be chosen."""
+        ...
+
+    def host(self) -> HostFingerprint:
+        """The machine around the cards."""
+        ...
+
+    def processes(self, card: str) -> CardProcesses | None:
+        """Who is on the card; None while not yet read."""
+        ...
+
+    def latest(self, card: str) -> Sample | None:
+        """The last sample of a card; None while not yet read."""
+        ...
+
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+        """Start a worker for one card."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all that the run used."""
+        ...
+
+
+CommandFor = Callable[[CardInfo, int | None], Sequence[str]]
+EnvironmentFor = Callable[[CardInfo], Mapping[str, str]]
+
+
+class WallStage:
+    """Real cards on the host's clock: the shared feed, and workers as child processes."""
+
+    clock_kind = ClockKind.WALL
+
+    def __init__(
+        self,
+        feed: Feed,
+        host: Callable[[], HostFingerprint],
+        command: CommandFor,
+        environment: EnvironmentFor,
+        sampling_hz: float,
+    ) -> None:
+        """Listen to ``feed`` until closed."""
+        self.clock: Clock = WallClock()
+        self.inbox: Inbox = WallInbox()
+        self.origin = feed.origin
+        self.sampling_hz: float | None = sampling_hz
+        self._feed = feed
+        self._host = host
+        self._command = command
+        self._environment = environment
+        self._latest: dict[str, Sample] = {}
+        self._unsubscribe = feed.subscribe(self._on_tick)
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """All cards of the feed."""
+        return self._feed.cards()
+
+    def host(self) -> HostFingerprint:
+        """Read now."""
+        return self._host()
+
+    def processes(self, card: str) -> CardProcesses | None:
+        """The feed's last process table of ``card``."""
+        return self._feed.processes(card)
+
+    def latest(self, card: str) -> Sample | None:
+        """The last sample of ``card`` since this stage was opened, else the feed's last."""
+        tick = self._feed.latest()
+        before = next((s for s in tick.samples if s.card == card), None) if tick else None
+        return self._latest.get(card, before)
+
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+        """Start a child process that sees this card alone."""
+        deliver: Callable[[Item], None] = self.inbox.put
+        return ProcessWorker(worker_id, self._command(card, memory_cap_bytes), self._environment(card), deliver)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._unsubscribe()
+
+    def _on_tick(self, tick: Tick) -> None:
+        self._latest.update({s.card: s for s in tick.samples})
+        self.inbox.put(TickArrived(tick=tick))

@@ -1,0 +1,202 @@
+"""One step of work: hand trials to workers, start them from a barrier, gather what they measured.
+
+A trial is *sent* → *armed* (set up and warm, waiting) → *running* → *ended* (result, failure, or worker gone).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gputuner.engine.inbox import FromWorker, WorkerGone
+from gputuner.engine.loop import Loop
+from gputuner.engine.workers import Workers
+from gputuner.model.codec import from_builtins
+from gputuner.model.errors import StoreError
+from gputuner.model.points import Conditions
+from gputuner.model.samples import Sample
+from gputuner.model.steps import Done, Lost, OutOfMemory, StepResult, Trial, UserCodeFailed, Work
+
+SETUP_S = 120.0
+"""Time for set-up and warm-up beyond the trial's own budget (building a model, autotuning, compiling)."""
+OVERRUN = 2.0
+EXIT_S = 10.0
+"""A worker that has told of running out of memory ends by itself within this time."""
+OOM_EXIT_CODE = 5
+HALF_MEASURE_S = 0.2
+
+ConditionsOf = Callable[[Sequence[Sample], int, int], Conditions]
+
+
+@dataclass(slots=True)
+class _Running:
+    work: Work
+    trial_id: str
+    armed: bool = False
+    result: StepResult | None = None
+
+
+class Trials:
+    """Performs ``Work`` and ``Together`` steps."""
+
+    def __init__(self, loop: Loop, workers: Workers, conditions: ConditionsOf, seed: int, spares: bool) -> None:
+        """``spares``: start a replacement early, while the next trial is set up (never on ``cpu``)."""
+        self._loop = loop
+        self._workers = workers
+        self._conditions = conditions
+        self._seed = seed
+        self._spares = spares
+        self._count = 0
+
+    def run(self, works: Sequence[Work]) -> StepResult:
+        """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
+        fresh = any(w.fresh for w in works)
+        ids = self._workers.take(len(works), fresh=fresh)
+        running = {worker: self._send(worker, work) for worker, work in zip(ids, works, strict=True)}
+        self._loop.safety.load_starts(self._loop.now_ns())
+        try:
+            self._until(running, lambda r: r.armed, SETUP_S)
+            if not any(r.result for r in running.values()):
+                self._go(running)
+                self._until(running, lambda _: False, 0.0)
+            else:
+                self._abandon(running)
+        finally:
+            self._loop.safety.load_ends()
+        return self._judge(running, works)
+
+    def _send(self, worker: str, work: Work) -> _Running:
+        self._count += 1
+        trial_id = f"t{self._count}"
+        self._workers.send(
+            worker,
+            {
+                "kind": "trial",
+                "id": trial_id,
+                "workload": work.workload,
+                "params": dict(work.params),
+                "measure_s": work.measure_s,
+                "budget_s": work.budget_s,
+                "warmup_s": work.warmup_s,
+                "barrier": True,
+                "seed": self._seed,
+            },
+        )
+        return _Running(work=work, trial_id=trial_id)
+
+    def _go(self, running: dict[str, _Running]) -> None:
+        self._workers.settle()
+        idle_s = max(r.work.idle_before_s for r in running.values())
+        if idle_s:
+            self._loop.safety.load_ends()
+            self._loop.pause(self._loop.now_ns() + int(idle_s * 1e9))
+            self._loop.safety.load_starts(self._loop.now_ns())
+        for worker, r in running.items():
+            self._workers.send(worker, {"kind": "go", "id": r.trial_id})
+
+    def _until(self, running: dict[str, _Running], passed: Callable[[_Running], bool], setup_s: float) -> None:
+        budget_s = max(r.work.budget_s for r in running.values())
+        until_ns = self._loop.now_ns() + int((setup_s + budget_s * OVERRUN + 5.0) * 1e9)
+        while not all(r.result or passed(r) for r in running.values()):
+            item = self._loop.next(until_ns)
+            if item is None:
+                self._give_up(running)
+                return
+            if item.worker in running:
+                self._on_item(item, running[item.worker])
+            elif isinstance(item, WorkerGone):
+                self._workers.gone(item, "crashed")
+
+    def _on_item(self, item: FromWorker | WorkerGone, r: _Running) -> None:
+        if isinstance(item, WorkerGone):
+            self._workers.gone(item, "out_of_memory" if item.exit_code == OOM_EXIT_CODE else "crashed")
+            r.result = r.result or Lost(message=item.stderr_tail[-500:] or f"exit code {item.exit_code}")
+            return
+        if item.message.get("id") != r.trial_id:
+            return
+        match item.message.get("kind"):
+            case "armed":
+                r.armed = True
+            case "result":
+                r.result = _done(item)
+            case "failed":
+                r.result = self._failed(item)
+            case _:
+                pass
+
+    def _failed(self, item: FromWorker) -> StepResult:
+        message = item.message
+        error, text = message.get("error"), str(message.get("message", ""))
+        free = message.get("free_bytes")
+        if error in ("out_of_memory", "sticky"):
+            self._await_exit(item.worker, "out_of_memory" if error == "out_of_memory" else "crashed")
+            if self._spares:
+                self._workers.start_one()
+        if error == "out_of_memory":
+            return OutOfMemory(message=text, free_bytes=free if isinstance(free, int) else None)
+        if error == "sticky":
+            return Lost(message=text)
+        return UserCodeFailed(message=text, traceback=str(message.get("traceback", "")), reason=str(error))
+
+    def _await_exit(self, worker: str, why: str) -> None:
+        until_ns = self._loop.now_ns() + int(EXIT_S * 1e9)
+        while True:
+            item = self._loop.next(until_ns)
+            if item is None:
+                self._workers.end(worker, why)
+                return
+            if isinstance(item, WorkerGone):
+                self._workers.gone(item, why if item.worker == worker else "crashed")
+                if item.worker == worker:
+                    return
+
+    def _give_up(self, running: dict[str, _Running]) -> None:
+        for worker, r in running.items():
+            if r.result is None:
+                self._workers.end(worker, "killed")
+                r.result = Lost(message="no answer within the trial's time")
+
+    def _abandon(self, running: dict[str, _Running]) -> None:
+        for worker, r in running.items():
+            if r.result is None:
+                self._workers.end(worker, "cancelled")
+
+    def _judge(self, running: dict[str, _Running], works: Sequence[Work]) -> StepResult:
+        results = [r.result for r in running.values() if r.result]
+        failure = next((r for r in results if not isinstance(r, Done)), None)
+        if isinstance(failure, Lost):
+            return self._size_limit(failure, works) or failure
+        if failure is not None:
+            return failure
+        trials = tuple(t for r in results if isinstance(r, Done) for t in r.trials)
+        t0_ns, t1_ns = max(t.t0_ns for t in trials), min(t.t1_ns for t in trials)
+        if t1_ns <= t0_ns:
+            t0_ns, t1_ns = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
+        return Done(trials=trials, conditions=self._conditions(self._loop.samples, t0_ns, t1_ns))
+
+    def _size_limit(self, lost: Lost, works: Sequence[Work]) -> OutOfMemory | None:
+        """A crash that half the size survives in a fresh process is a size limit, not a broken card."""
+        if len(works) != 1:
+            return None
+        work = works[0]
+        size = work.params.get(work.size_param) if work.size_param else None
+        if work.size_param is None or not isinstance(size, int) or size < 2:
+            return None
+        half = Work(
+            label=work.label,
+            workload=work.workload,
+            params={**work.params, work.size_param: size // 2},
+            measure_s=HALF_MEASURE_S,
+            budget_s=work.budget_s,
+            fresh=True,
+            warmup_s=work.warmup_s,
+        )
+        if isinstance(self.run([half]), Done):
+            return OutOfMemory(message=lost.message, size_limit=True)
+        return None
+
+
+def _done(item: FromWorker) -> StepResult:
+    fields = {k: v for k, v in item.message.items() if k not in ("kind", "id")}
+    try:
+        return Done(trials=(from_builtins(fields, Trial),))
+    except StoreError as err:
+        return Lost(message=f"the worker's answer cannot be read: {err}")

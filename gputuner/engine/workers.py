@@ -1,0 +1,182 @@
+"""The workers of one run: started when needed, reused until they fail, never left behind.
+
+A worker is *starting* (imports torch) → *ready* → *gone*. Ending one climbs a ladder: message → grace → terminate the
+group → grace → kill; the rung that worked is told as an event.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from gputuner.engine.inbox import FromWorker, WorkerGone
+from gputuner.engine.loop import Loop
+from gputuner.engine.stage import Stage, Worker
+from gputuner.model.cards import CardInfo
+from gputuner.model.errors import DeviceError, NoCard, WorkloadError
+from gputuner.model.events import WorkerExited
+from gputuner.model.fingerprint import TorchFingerprint
+
+START_S = 180.0
+"""Importing torch from a cold disk can take a minute."""
+GRACE_S = 3.0
+
+
+@dataclass(slots=True)
+class _Slot:
+    worker: Worker
+    ready: bool = False
+
+
+class Workers:
+    """All workers of a run on one card."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        loop: Loop,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        tell: Callable[..., None],
+    ) -> None:
+        """``tell(EventClass, **fields)`` stores and passes on an event."""
+        self._stage = stage
+        self._loop = loop
+        self._card = card
+        self._memory_cap_bytes = memory_cap_bytes
+        self._tell = tell
+        self._slots: dict[str, _Slot] = {}
+        self._started = 0
+        self.ready_message: Mapping[str, object] | None = None
+
+    def take(self, count: int = 1, *, fresh: bool = False) -> list[str]:
+        """The ids of ``count`` ready workers; waits until they are.
+
+        Raises:
+            DeviceError: the torch of this interpreter cannot use the card.
+            WorkloadError: the worker does not start.
+        """
+        if fresh:
+            for worker_id in list(self._slots)[:count]:
+                self.end(worker_id, "finished")
+        while len(self._slots) < count:
+            self.start_one()
+        ids = list(self._slots)[:count]
+        for worker_id in ids:
+            self._await_ready(worker_id)
+        return ids
+
+    def start_one(self) -> None:
+        """Start a worker without waiting for it."""
+        self._started += 1
+        worker_id = f"w{self._started}"
+        self._slots[worker_id] = _Slot(self._stage.spawn(worker_id, self._card, self._memory_cap_bytes))
+
+    def settle(self) -> None:
+        """Wait until every started worker is ready, so that nothing imports while something is timed."""
+        for worker_id in list(self._slots):
+            self._await_ready(worker_id)
+
+    def send(self, worker_id: str, message: Mapping[str, object]) -> None:
+        """One request to one worker."""
+        self._slots[worker_id].worker.send(message)
+
+    def gone(self, item: WorkerGone, why: str) -> None:
+        """A worker ended by itself: forget it and tell."""
+        slot = self._slots.pop(item.worker, None)
+        if slot is None:
+            return
+        slot.worker.close()
+        tail = "" if why == "finished" else item.stderr_tail[-2000:]
+        self._tell(WorkerExited, worker=item.worker, why=why, exit_code=item.exit_code, stderr_tail=tail)
+
+    def end(self, worker_id: str, why: str) -> None:
+        """Climb the ladder until the worker is gone."""
+        slot = self._slots[worker_id]
+        slot.worker.send({"kind": "exit"})
+        if not self._loop.forced and self._await_gone(worker_id, GRACE_S, why):
+            return
+        slot.worker.terminate()
+        if not self._loop.forced and self._await_gone(worker_id, GRACE_S, "terminated"):
+            return
+        slot.worker.kill()
+        while not self._await_gone(worker_id, GRACE_S, "killed"):
+            slot.worker.kill()
+
+    def end_all(self, why: str) -> None:
+        """End every worker; nothing interrupts this."""
+        self._loop.begin_ending()
+        for slot in self._slots.values():
+            slot.worker.send({"kind": "exit"})
+        for worker_id in list(self._slots):
+            if worker_id in self._slots:
+                self.end(worker_id, why)
+
+    def kill_all(self) -> None:
+        """Last resort when ending went wrong: no event, no worker."""
+        for slot in self._slots.values():
+            slot.worker.kill()
+
+    def _await_gone(self, worker_id: str, grace_s: float, why: str) -> bool:
+        until_ns = self._loop.now_ns() + int(grace_s * 1e9)
+        while worker_id in self._slots:
+            item = self._loop.next(until_ns)
+            if item is None:
+                return False
+            if isinstance(item, WorkerGone):
+                self.gone(item, why if item.worker == worker_id else "crashed")
+        return True
+
+    def _await_ready(self, worker_id: str) -> None:
+        slot = self._slots[worker_id]
+        until_ns = self._loop.now_ns() + int(START_S * 1e9)
+        while not slot.ready:
+            item = self._loop.next(until_ns)
+            if item is None:
+                self.end(worker_id, "killed")
+                raise WorkloadError("worker_start_timeout", "the worker did not start in time", seconds=START_S)
+            if isinstance(item, WorkerGone):
+                self.gone(item, "crashed")
+                if item.worker == worker_id:
+                    raise WorkloadError("worker_start_failed", item.stderr_tail[-500:], exit_code=item.exit_code)
+            else:
+                self._on_start_message(item)
+
+    def _on_start_message(self, item: FromWorker) -> None:
+        slot = self._slots.get(item.worker)
+        kind = item.message.get("kind")
+        if slot is None:
+            return
+        if kind == "ready":
+            slot.ready = True
+            self.ready_message = item.message
+        elif kind == "unusable":
+            raise unusable_error(item.message)
+
+
+def unusable_error(message: Mapping[str, object]) -> DeviceError | WorkloadError:
+    """The error for a worker that says it cannot work here."""
+    code = str(message.get("code", "worker_start_failed"))
+    params = message.get("params")
+    fields: dict[str, object] = dict(params) if isinstance(params, Mapping) else {}  # pyright: ignore[reportUnknownArgumentType]
+    text = str(message.get("message", ""))
+    if code in ("torch_missing", "torch_too_old"):
+        return NoCard(code, text, **fields)
+    return DeviceError(code, text, **fields)
+
+
+def torch_fingerprint(ready: Mapping[str, object]) -> TorchFingerprint:
+    """What the ``ready`` message says of the measured torch."""
+    arch = ready.get("arch_list")
+    archs: list[object] = list(arch) if isinstance(arch, list) else []  # pyright: ignore[reportUnknownArgumentType]
+
+    def text(key: str) -> str | None:
+        value = ready.get(key)
+        return None if value is None else str(value)
+
+    return TorchFingerprint(
+        python=text("python") or "",
+        version=text("torch") or "",
+        cuda=text("cuda"),
+        cudnn=text("cudnn"),
+        arch_list=tuple(str(a) for a in archs),
+        interpreter=text("interpreter") or "",
+    )
