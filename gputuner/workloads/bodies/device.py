@@ -1,0 +1,88 @@
+# pyright: standard
+"""What a trial needs of the device it runs on."""
+
+import gc
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+
+
+class Windows(Protocol):
+    """A gapless row of timed batches of iterations."""
+
+    def run(self, iterate: Callable[[], None], count: int) -> list[float]:
+        """Run one window of ``count`` iterations; seconds per iteration of the windows that have ended by now."""
+        ...
+
+    def drain(self) -> list[float]:
+        """Wait for what is still running; seconds per iteration of its windows."""
+        ...
+
+    def running_s(self) -> float:
+        """Seconds of work that are queued but not yet timed, estimated."""
+        ...
+
+
+class Device(Protocol):
+    """One device with its clock and its memory."""
+
+    name: str
+    """``cuda`` or ``cpu``, as torch calls it."""
+    bf16_native: bool
+    tf32_native: bool
+    cache_bytes: int
+    """L2 on a GPU, last cache level on a CPU; 0: not known."""
+
+    def ready(self) -> dict[str, Any]:
+        """Facts that need no context, for the ``ready`` message."""
+        ...
+
+    def open(self) -> dict[str, Any]:
+        """Make the context, warm the libraries up, set the memory cap; facts for the ``device`` message."""
+        ...
+
+    def begin_trial(self) -> None:
+        """Give cached memory back and forget earlier peaks."""
+        ...
+
+    def clear_peak(self) -> None:
+        """Give cached memory back and count peaks from here."""
+        ...
+
+    def memory(self) -> dict[str, int]:
+        """``allocated_peak_bytes``, ``capacity_bytes``, ``free_bytes`` and the allocator's own figures, if known."""
+        ...
+
+    def free_bytes(self) -> int | None:
+        """Memory that is free now, in bytes."""
+        ...
+
+    def synchronise(self) -> None:
+        """Wait until everything queued has run."""
+        ...
+
+    def windows(self) -> Windows:
+        """A fresh row of timed windows."""
+        ...
+
+    def broken(self) -> bool:
+        """Whether the context no longer answers (after an error)."""
+        ...
+
+    def clock_mhz(self) -> float | None:
+        """The core clock in the wake of the load, measured in band, in MHz; None: no way to measure it."""
+        ...
+
+
+def exercise(name: str) -> None:
+    """One tiny training step, so that lazily loaded modules, threads and handles exist before anything is limited."""
+    weight = torch.randn(8, 3, 3, 3, device=name, requires_grad=True)
+    layer = torch.nn.Linear(8, 8).to(name)
+    optimizer = torch.optim.SGD([weight, *layer.parameters()], lr=0.01, momentum=0.9)
+    images = torch.randn(2, 3, 16, 16, device=name)
+    features = torch.nn.functional.conv2d(images, weight).mean((2, 3))
+    torch.nn.functional.cross_entropy(layer(features), torch.zeros(2, dtype=torch.long, device=name)).backward()
+    optimizer.step()
+    del weight, layer, optimizer, images, features
+    gc.collect()

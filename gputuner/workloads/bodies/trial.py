@@ -1,0 +1,255 @@
+"""One trial: set up, warm up, wait at the barrier, measure, check.
+
+What is timed: *windows*, each a batch of iterations, end to end without gaps from ``t0_ns`` on, so that the start of
+window i is ``t0_ns`` + iterations per window × the sum of the entries before it.
+
+Cold burst (``warmup_s`` 0): set up, two untimed iterations (libraries choose and load their kernels), the barrier (the
+engine lets the card idle there), then timed from the first iteration on.
+"""
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gputuner.workloads.bodies.body import Body, Fact, Probe
+from gputuner.workloads.bodies.device import Device
+
+Send = Callable[[dict[str, Any]], None]
+
+WARM_WINDOW_S = 0.05
+STEADY_WINDOWS = 3
+"""Steady: the median of the last three windows differs from that of the three before by less than 1 %."""
+STEADY_CHANGE = 0.01
+LEAST_WINDOWS = 3
+"""Fewer windows than this are measured only when the budget ends."""
+PROGRESS_S = 0.25
+
+
+class StoppedError(Exception):
+    """The engine asked for the end before anything was measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A ``trial`` message. ``warmup_s`` None: until steady; ``budget_s`` counts everything but the barrier."""
+
+    id: str
+    workload: str
+    params: dict[str, Any]
+    measure_s: float
+    budget_s: float
+    warmup_s: float | None = None
+    barrier: bool = False
+    seed: int = 0
+
+    @classmethod
+    def from_message(cls, message: dict[str, Any]) -> "Request":
+        """The request in a checked message."""
+        warmup_s = message.get("warmup_s")
+        return cls(
+            id=str(message["id"]),
+            workload=str(message["workload"]),
+            params=dict(message.get("params") or {}),
+            measure_s=float(message["measure_s"]),
+            budget_s=float(message["budget_s"]),
+            warmup_s=None if warmup_s is None else float(warmup_s),
+            barrier=bool(message.get("barrier", False)),
+            seed=int(message.get("seed", 0)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Control:
+    """The trial's way to the engine."""
+
+    send: Send
+    stopped: Callable[[], bool]
+    wait_for_go: Callable[[], bool]
+    """Waits at the barrier; False: stopped there."""
+
+
+def window_s(measure_s: float) -> float:
+    """Length of one timed window, in seconds: 10 ms for bursts, 100 ms for minutes."""
+    return min(0.1, max(0.01, measure_s / 500))
+
+
+def iterations_for(seconds: float, iteration_s: float) -> int:
+    """How many iterations fill a window."""
+    return max(1, round(seconds / max(iteration_s, 1e-7)))
+
+
+def settled(windows: Sequence[float]) -> bool:
+    """Whether the last windows move less than 1 %."""
+    if len(windows) < 2 * STEADY_WINDOWS:
+        return False
+    last = statistics.median(windows[-STEADY_WINDOWS:])
+    before = statistics.median(windows[-2 * STEADY_WINDOWS : -STEADY_WINDOWS])
+    return abs(last - before) < STEADY_CHANGE * before
+
+
+class Trial:
+    """Performs one request on a device with a body."""
+
+    def __init__(self, request: Request, device: Device, control: Control) -> None:
+        self._request = request
+        self._device = device
+        self._control = control
+        self._deadline = time.monotonic() + request.budget_s
+        self._told = 0.0
+        self._notes: dict[str, Fact] = {}
+        self._work: dict[str, float] = {}
+
+    def perform(self, make: Callable[[], Body]) -> dict[str, Any]:
+        """The ``result`` message.
+
+        Raises:
+            StoppedError: stopped before anything was measured.
+        """
+        self._device.begin_trial()
+        self._tell("setup", 0.0, None, at_once=True)
+        body = make()
+        self._work = body.work
+        probe = body.probe()
+        if probe and probe.expected_s > self._left_s():
+            return self._too_slow_by_probe(probe)
+        first_s, span = self._one(body)
+        self._notes["first_iteration_s"] = first_s
+        if first_s > self._left_s():
+            return self._result(body, [first_s], span, steady=False, too_slow=True)
+        self._device.clear_peak()
+        second_s, span = self._one(body)
+        if LEAST_WINDOWS * second_s > self._left_s():
+            return self._result(body, [second_s], span, steady=False, too_slow=True)
+        iteration_s, steady = self._warm_up(body, second_s)
+        self._arm()
+        return self._measure(body, iteration_s, steady)
+
+    def _left_s(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _check_stop(self) -> None:
+        if self._control.stopped():
+            raise StoppedError
+
+    def _one(self, body: Body) -> tuple[float, tuple[int, int]]:
+        """Seconds of one iteration, waited for, and its span of time."""
+        self._check_stop()
+        self._device.synchronise()
+        t0_ns = time.monotonic_ns()
+        body.iterate()
+        self._device.synchronise()
+        t1_ns = time.monotonic_ns()
+        return (t1_ns - t0_ns) / 1e9, (t0_ns, t1_ns)
+
+    def _warm_up(self, body: Body, iteration_s: float) -> tuple[float, bool]:
+        """Until steady, or for the time asked for; seconds per iteration at its end, and whether it was steady."""
+        asked = self._request.warmup_s
+        if asked == 0:
+            return iteration_s, True
+        most_s = asked if asked is not None else max(1.0, self._request.measure_s)
+        most_s = min(most_s, 0.35 * self._request.budget_s)
+        count = iterations_for(WARM_WINDOW_S, iteration_s)
+        windows = self._device.windows()
+        done: list[float] = []
+        start = time.monotonic()
+        while (spent := time.monotonic() - start) < most_s and not (asked is None and settled(done)):
+            self._check_stop()
+            done += windows.run(body.iterate, count)
+            self._tell("warmup", spent, done[-1] if done else None)
+        done += windows.drain()
+        self._notes["warmup_s"] = round(time.monotonic() - start, 4)
+        return statistics.median(done[-STEADY_WINDOWS:]) if done else iteration_s, settled(done)
+
+    def _arm(self) -> None:
+        if not self._request.barrier:
+            return
+        self._device.synchronise()
+        waiting = time.monotonic()
+        self._control.send({"kind": "armed", "id": self._request.id})
+        if not self._control.wait_for_go():
+            raise StoppedError
+        self._deadline += time.monotonic() - waiting
+
+    def _measure(self, body: Body, iteration_s: float, steady: bool) -> dict[str, Any]:
+        count = iterations_for(window_s(self._request.measure_s), iteration_s)
+        self._notes["iterations_per_window"] = count
+        self._check_stop()
+        body.mark()
+        self._device.synchronise()
+        done: list[float] = []
+        measured_s = 0.0
+        out_of_time = False
+        t0_ns = time.monotonic_ns()
+        windows = self._device.windows()
+        while not self._control.stopped():
+            ended = windows.run(body.iterate, count)
+            done += ended
+            measured_s += count * sum(ended)
+            enough = measured_s + windows.running_s() >= self._request.measure_s
+            if enough and len(done) >= LEAST_WINDOWS:
+                break
+            out_of_time = self._left_s() < 0
+            if out_of_time:
+                break
+            self._tell("measure", measured_s, done[-1] if done else None)
+        done += windows.drain()
+        t1_ns = time.monotonic_ns()
+        self._note_clock()
+        return self._result(body, done, (t0_ns, t1_ns), steady=steady, too_slow=out_of_time)
+
+    def _note_clock(self) -> None:
+        clock = self._device.clock_mhz()
+        if clock is not None:
+            self._notes["clock_mhz"] = round(clock, 1)
+
+    def _tell(self, phase: str, done_s: float, iteration_s: float | None, at_once: bool = False) -> None:
+        now = time.monotonic()
+        if now - self._told < PROGRESS_S and not at_once:
+            return
+        self._told = now
+        amount = next(iter(self._work.values()), None)
+        rate = amount / iteration_s if amount and iteration_s else None
+        message = {"kind": "progress", "id": self._request.id, "phase": phase, "done_s": done_s, "rate": rate}
+        self._control.send(message)
+
+    def _result(
+        self, body: Body, done: list[float], span: tuple[int, int], *, steady: bool, too_slow: bool
+    ) -> dict[str, Any]:
+        memory = self._device.memory()
+        notes = {**body.notes(), **self._notes}
+        if self._control.stopped():
+            if not done:
+                raise StoppedError
+            notes["stopped"] = True
+        return {
+            "kind": "result",
+            "id": self._request.id,
+            "iteration_s": done,
+            "t0_ns": span[0],
+            "t1_ns": span[1],
+            "work": self._work,
+            "memory": memory,
+            "steady": steady,
+            "too_slow": too_slow,
+            "relative_error": body.relative_error(),
+            "notes": notes,
+        }
+
+    def _too_slow_by_probe(self, probe: Probe) -> dict[str, Any]:
+        """What the probe measured, as a result of the probe's own size."""
+        t1_ns = time.monotonic_ns()
+        return {
+            "kind": "result",
+            "id": self._request.id,
+            "iteration_s": [probe.seconds],
+            "t0_ns": t1_ns - int(probe.seconds * 1e9),
+            "t1_ns": t1_ns,
+            "work": probe.work,
+            "memory": {},
+            "steady": False,
+            "too_slow": True,
+            "relative_error": None,
+            "notes": {**probe.notes, "expected_iteration_s": probe.expected_s},
+        }

@@ -1,0 +1,58 @@
+"""How the engine starts a worker: command line and environment (the parent's side)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gputuner.model.cards import CPU_CARD
+
+BOOT = """\
+import sys, types
+root = sys.argv.pop(1)
+sys.path[:] = [entry for entry in sys.path if entry]
+package = types.ModuleType("gputuner")
+package.__path__ = [root]
+sys.modules["gputuner"] = package
+from gputuner.workloads.worker import main
+sys.exit(main(sys.argv[1:]))
+"""
+"""Registers the package in a foreign interpreter without adding to ``sys.path`` (a foreign site-packages there breaks
+the user's own numpy); takes out only the current folder, whose files could shadow the standard library."""
+
+
+def package_root() -> Path:
+    """The folder of the package ``gputuner`` (sources, also when frozen)."""
+    return Path(__file__).resolve().parent.parent
+
+
+def worker_command(python: str, device: str, memory_cap_bytes: int | None = None) -> list[str]:
+    """The command line of a worker in the interpreter ``python``.
+
+    Args:
+        python: any Python ≥ 3.10, normally the user's own with torch ≥ 2.4.
+        device: ``cuda`` or ``cpu``.
+        memory_cap_bytes: the most memory the trials may take, in bytes; None: what there is.
+    """
+    command = [python, "-c", BOOT, str(package_root()), "--worker", "--device", device]
+    if memory_cap_bytes is not None:
+        command += ["--memory-cap-bytes", str(memory_cap_bytes)]
+    return command
+
+
+def worker_environment(card_uuid: str, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a worker that sees exactly one card.
+
+    Args:
+        card_uuid: UUID of the card as NVML gives it (``GPU-…`` or ``MIG-…``), or ``cpu``.
+        base: the environment to start from, normally ``os.environ``.
+    """
+    environment = dict(base)
+    environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    if card_uuid == CPU_CARD:
+        environment["CUDA_VISIBLE_DEVICES"] = ""
+        # One arena and a fixed mmap threshold: without them oneDNN crashed under a memory cap in 2 of 12 tries, and
+        # freed blocks stayed in the heap, so that the peak no longer followed the batch size.
+        environment["MALLOC_ARENA_MAX"] = "1"
+        environment["MALLOC_MMAP_THRESHOLD_"] = "1048576"
+    else:
+        environment["CUDA_VISIBLE_DEVICES"] = card_uuid
+    return environment

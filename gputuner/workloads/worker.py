@@ -1,0 +1,144 @@
+"""The worker: a process that runs trials on one device and speaks JSON lines with the engine.
+
+States: start → ``ready`` (or ``unusable``, exit 3) → waiting ⇄ trial (setup → warm-up → [armed → go] → measure →
+``result`` or ``failed``) → exit. After out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
+
+Part of the worker's closure: standard library only (torch lives in ``bodies``), Python 3.10 grammar.
+"""
+
+import argparse
+import gc
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from gputuner.workloads.wire import (
+    EXIT_OK,
+    EXIT_OUT_OF_MEMORY,
+    EXIT_STICKY,
+    EXIT_UNUSABLE,
+    Inbox,
+    Message,
+    Outbox,
+    private_pipes,
+)
+
+if TYPE_CHECKING:
+    from gputuner.workloads.bodies.device import Device
+
+
+def _options(argv: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="gputuner --worker", allow_abbrev=False)
+    parser.add_argument("--worker", action="store_true")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--memory-cap-bytes", type=int, default=None)
+    return parser.parse_args(argv)
+
+
+class Worker:
+    """Serves messages until it is told to end."""
+
+    def __init__(self, device: "Device", inbox: Inbox, outbox: Outbox) -> None:
+        self._device = device
+        self._inbox = inbox
+        self._outbox = outbox
+        self._open = False
+
+    def serve(self) -> int:
+        """Serve until ``exit``, out of memory or a sticky error; the exit code."""
+        while True:
+            message = self._inbox.next()
+            kind = message["kind"]
+            if kind == "exit":
+                return EXIT_OK
+            if kind not in ("open", "trial"):
+                continue
+            code = self._guarded(message)
+            if code is not None:
+                return code
+
+    def _guarded(self, message: Message) -> "int | None":
+        """Open the device, or run one trial; the exit code if the process must end after it."""
+        from gputuner.workloads.bodies.trial import StoppedError
+
+        trial = str(message.get("id", ""))
+        try:
+            self._ensure_open()
+            if message["kind"] == "trial":
+                self._outbox.send(self._trial(message))
+        except StoppedError:
+            self._fail(trial, "stopped", "stopped before anything was measured")
+        except Exception as err:
+            code = self._failed(trial, err)
+            err.__traceback__ = None  # its frames hold the body and so the memory
+            if code is not None:
+                return code
+        finally:
+            self._inbox.forget(trial)
+        gc.collect()
+        return None
+
+    def _ensure_open(self) -> None:
+        if not self._open:
+            facts = self._device.open()
+            self._open = True
+            self._outbox.send({"kind": "device", **facts})
+
+    def _trial(self, message: Message) -> "dict[str, Any]":
+        from gputuner.workloads.bodies.shelf import make_body
+        from gputuner.workloads.bodies.trial import Control, Request, Trial
+
+        request = Request.from_message(message)
+        control = Control(
+            send=self._outbox.send,
+            stopped=lambda: self._inbox.stopped(request.id),
+            wait_for_go=lambda: self._inbox.wait_for_go(request.id),
+        )
+
+        trial = Trial(request, self._device, control)
+        return trial.perform(lambda: make_body(request.workload, self._device, request.params, request.seed))
+
+    def _failed(self, trial: str, err: Exception) -> "int | None":
+        from gputuner.workloads.bodies import failures
+
+        broken = self._device.broken()
+        free_bytes = None if broken else self._device.free_bytes()
+        error = failures.classify(err, free_bytes, broken)
+        text, traceback = failures.described(err)
+        self._fail(trial, error, text, traceback, free_bytes)
+        return {failures.OUT_OF_MEMORY: EXIT_OUT_OF_MEMORY, failures.STICKY: EXIT_STICKY}.get(error)
+
+    def _fail(self, trial: str, error: str, text: str, traceback: str = "", free_bytes: "int | None" = None) -> None:
+        self._outbox.send(
+            {
+                "kind": "failed",
+                "id": trial,
+                "error": error,
+                "message": text,
+                "traceback": traceback,
+                "free_bytes": free_bytes,
+            }
+        )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run a worker on the arguments after the program's name; the exit code."""
+    options = _options(argv)
+    inward, outward = private_pipes()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    outbox = Outbox(outward)
+    inbox = Inbox(inward)
+    from gputuner.workloads.bodies.build import UnusableError
+    from gputuner.workloads.bodies.examine import examine
+
+    try:
+        device, facts = examine(options.device, options.memory_cap_bytes)
+    except UnusableError as err:
+        outbox.send({"kind": "unusable", "code": err.code, "message": str(err), "params": err.params})
+        os._exit(EXIT_UNUSABLE)
+    outbox.send({"kind": "ready", "pid": os.getpid(), **facts})
+    code = Worker(device, inbox, outbox).serve()
+    sys.stdout.flush()
+    os._exit(code)

@@ -1,0 +1,83 @@
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gputuner.workloads.launch import worker_command, worker_environment
+
+Message = dict[str, Any]
+
+
+class WorkerProcess:
+    """A real worker, spoken to as the engine does."""
+
+    def __init__(self, python: str = sys.executable, cap: int | None = None, options: tuple[str, ...] = ()) -> None:
+        command = worker_command(python, "cpu", cap)
+        self.process = subprocess.Popen(
+            [command[0], *options, *command[1:]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=worker_environment("cpu", os.environ),
+        )
+
+    def send(self, **message: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def receive(self) -> Message:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            assert self.process.stderr
+            raise EOFError(self.process.stderr.read().decode())
+        return json.loads(line)
+
+    def until(self, *kinds: str) -> Message:
+        while True:
+            message = self.receive()
+            if message["kind"] in kinds:
+                return message
+
+    def trial(self, workload: str, params: dict[str, object], **more: object) -> Message:
+        """Run one trial to its end."""
+        self.ask(workload, params, **more)
+        return self.until("result", "failed")
+
+    def ask(self, workload: str, params: dict[str, object], **more: object) -> None:
+        message = {"measure_s": 0.1, "budget_s": 20.0, "warmup_s": 0.0, "barrier": False, "seed": 3, "id": "t", **more}
+        self.send(kind="trial", workload=workload, params=params, **message)
+
+    def wait(self) -> int:
+        return self.process.wait(timeout=60)
+
+    def close(self) -> None:
+        with self.process as process:
+            process.kill()
+
+
+@pytest.fixture
+def start_worker() -> Iterator[Callable[..., WorkerProcess]]:
+    started: list[WorkerProcess] = []
+
+    def start(**options: Any) -> WorkerProcess:
+        started.append(WorkerProcess(**options))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        worker.close()
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[WorkerProcess]:
+    """One worker for all tests of a module that leave it alive; its ready message is taken."""
+    process = WorkerProcess()
+    process.until("ready")
+    yield process
+    process.close()

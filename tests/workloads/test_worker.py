@@ -1,0 +1,163 @@
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.torch
+
+LONG = {"measure_s": 600.0, "budget_s": 1200.0}
+SMALL = {"precision": "fp32", "n": 256}
+
+
+def test_ready_says_what_is_measured_before_anything_runs(start_worker):
+    worker = start_worker()
+    ready = worker.receive()
+    assert ready["kind"] == "ready"
+    assert ready["pid"] == worker.process.pid
+    assert ready["interpreter"] == sys.executable
+    assert ready["device"] == "cpu"
+    assert re.match(r"\d+\.\d+", ready["torch"])
+    assert ready["threads"] >= 1
+    assert ready["total_bytes"] >= ready["free_bytes"] > 0
+
+
+def test_matmul_counts_two_n_cubed_and_is_checked(worker):
+    result = worker.trial("matmul", SMALL)
+    assert result["kind"] == "result"
+    assert result["work"] == {"flop": 2 * 256**3}
+    assert 0 < result["relative_error"] < 3e-5
+    assert len(result["iteration_s"]) >= 3
+    assert result["too_slow"] is False
+
+
+def test_windows_fill_the_measured_time_without_gaps(worker):
+    result = worker.trial("matmul", SMALL, measure_s=0.3)
+    windows_s = sum(result["iteration_s"]) * result["notes"]["iterations_per_window"]
+    span_s = (result["t1_ns"] - result["t0_ns"]) / 1e9
+    assert windows_s >= 0.3
+    assert windows_s == pytest.approx(span_s, rel=0.02)
+
+
+def test_half_precision_rounds_more_than_single(worker):
+    errors = [worker.trial("matmul", {"precision": p, "n": 256})["relative_error"] for p in ("fp32", "fp16", "bf16")]
+    assert errors == sorted(errors)
+    # rounding of the result to 8 bits of mantissa: uniform error of 2^-9 at most, relative to the value
+    assert 2**-11 < errors[2] < 2**-8
+
+
+def test_a_worker_serves_many_trials_in_one_process(worker):
+    ids = [worker.trial("matmul", SMALL, id=str(n))["id"] for n in range(3)]
+    assert ids == ["0", "1", "2"]
+    assert worker.process.poll() is None
+
+
+def test_what_the_device_cannot_do_is_told_apart_from_user_errors(worker):
+    failed = worker.trial("matmul", {"precision": "tf32", "n": 256})
+    assert (failed["kind"], failed["error"]) == ("failed", "unsupported")
+    assert worker.trial("nonsense", {})["error"] == "unsupported"
+    assert worker.trial("matmul", SMALL)["kind"] == "result"
+
+
+def test_an_error_in_the_body_comes_back_with_its_traceback(worker):
+    failed = worker.trial("matmul", {"precision": "fp32", "n": "large"})
+    assert failed["error"] == "user_code"
+    assert "Traceback" in failed["traceback"]
+    assert "TypeError" in failed["traceback"]
+    assert worker.trial("matmul", SMALL)["kind"] == "result"
+
+
+def test_stop_ends_a_trial_early_and_keeps_what_was_measured(worker):
+    worker.ask("matmul", SMALL, **LONG)
+    while worker.until("progress")["phase"] != "measure":
+        pass
+    worker.send(kind="stop", id="t")
+    result = worker.until("result")
+    assert result["notes"]["stopped"] is True
+    assert result["iteration_s"]
+    assert (result["t1_ns"] - result["t0_ns"]) / 1e9 < 600
+
+
+def test_stop_before_anything_was_measured_gives_no_figure(worker):
+    worker.ask("matmul", SMALL, id="held", barrier=True)
+    assert worker.until("armed")["id"] == "held"
+    worker.send(kind="stop", id="held")
+    failed = worker.until("result", "failed")
+    assert (failed["kind"], failed["error"]) == ("failed", "stopped")
+
+
+def test_barrier_holds_until_go(worker):
+    worker.ask("matmul", SMALL, id="b", barrier=True)
+    worker.until("armed")
+    worker.send(kind="go", id="someone else")
+    worker.send(kind="go", id="b")
+    assert worker.until("result", "failed")["id"] == "b"
+
+
+def test_a_first_iteration_over_budget_is_told_as_too_slow(worker):
+    result = worker.trial("matmul", {"precision": "fp32", "n": 512}, budget_s=1e-6)
+    assert result["too_slow"] is True
+    assert result["steady"] is False
+    assert len(result["iteration_s"]) == 1
+
+
+def test_a_size_far_over_budget_is_judged_by_a_small_probe(worker):
+    result = worker.trial("matmul", {"precision": "fp32", "n": 4096}, budget_s=0.05)
+    assert result["too_slow"] is True
+    assert result["work"] == {"flop": 2 * 256**3}
+    assert result["notes"]["expected_iteration_s"] == pytest.approx(result["iteration_s"][0] * 16**3)
+
+
+def test_end_of_stdin_ends_the_worker_in_the_middle_of_a_trial(start_worker):
+    worker = start_worker()
+    worker.ask("matmul", {"precision": "fp32", "n": 512}, **LONG)
+    while worker.until("progress")["phase"] != "measure":
+        pass
+    worker.process.stdin.close()
+    assert worker.wait() == 0
+
+
+def test_exit_ends_the_worker(start_worker):
+    worker = start_worker()
+    worker.until("ready")
+    worker.send(kind="exit")
+    assert worker.wait() == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_the_interrupt_of_the_terminal_does_not_reach_a_trial(worker):
+    worker.process.send_signal(signal.SIGINT)
+    assert worker.trial("matmul", SMALL)["kind"] == "result"
+
+
+def test_an_interpreter_without_torch_says_so_and_exits_3(start_worker):
+    worker = start_worker(options=("-S", "-E"))  # no site-packages: what a bare Python looks like
+    message = worker.receive()
+    assert (message["kind"], message["code"]) == ("unusable", "torch_missing")
+    assert worker.wait() == 3
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space cap")
+def test_out_of_memory_under_a_cap_is_told_and_ends_the_process(start_worker):
+    worker = start_worker(cap=128 << 20)
+    failed = worker.trial("matmul", {"precision": "fp32", "n": 8192})
+    assert (failed["kind"], failed["error"]) == ("failed", "out_of_memory")
+    assert worker.wait() == 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="address space cap")
+def test_what_fits_under_the_cap_runs(start_worker):
+    worker = start_worker(cap=128 << 20)
+    result = worker.trial("matmul", {"precision": "fp32", "n": 2048})
+    assert result["kind"] == "result"
+    assert result["memory"]["capacity_bytes"] == 128 << 20
+    # the three matrices, plus what the library needs for packing
+    assert 3 * 4 * 2048**2 <= result["memory"]["allocated_peak_bytes"] <= 128 << 20
+
+
+def test_the_worker_does_not_depend_on_the_current_folder(tmp_path: Path, start_worker, monkeypatch):
+    (tmp_path / "json.py").write_text("raise SystemExit('shadowed')")
+    monkeypatch.chdir(tmp_path)
+    assert start_worker().receive()["kind"] == "ready"
