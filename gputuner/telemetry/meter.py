@@ -1,0 +1,65 @@
+"""What watching costs: time of calls, real interval, processor time and memory of this process."""
+
+import os
+import time
+from collections import deque
+from pathlib import Path
+from statistics import median
+
+from gputuner.telemetry.feed import CallCost
+
+RECENT = 240
+"""Readings that medians are taken over (two minutes of one card at 2 Hz)."""
+
+
+class Meter:
+    """Counts and medians that the collector reports."""
+
+    def __init__(self, now_ns: int) -> None:
+        """Begin to count now."""
+        self._begun_ns = now_ns
+        self._seconds: dict[str, deque[float]] = {}
+        self._worst: dict[str, float] = {}
+        self._last: dict[str, int] = {}
+        self._intervals: deque[float] = deque(maxlen=RECENT)
+        self.ticks = 0
+        self.missed = 0
+
+    def called(self, kind: str, seconds: float) -> None:
+        """A call of this kind took so long."""
+        self._seconds.setdefault(kind, deque(maxlen=RECENT)).append(seconds)
+        self._worst[kind] = max(seconds, self._worst.get(kind, 0.0))
+
+    def sampled(self, card: str, t_ns: int) -> None:
+        """A card's fast tier was read at ``t_ns``."""
+        last = self._last.get(card)
+        if last is not None:
+            self._intervals.append((t_ns - last) / 1e9)
+        self._last[card] = t_ns
+
+    def cost(self, kind: str) -> CallCost | None:
+        """Median and worst time of the calls of one kind."""
+        seconds = self._seconds.get(kind)
+        return CallCost(median_s=median(seconds), worst_s=self._worst[kind]) if seconds else None
+
+    def interval_s(self) -> float | None:
+        """Median real time between two readings of a card."""
+        return median(self._intervals) if self._intervals else None
+
+    def age_s(self, now_ns: int) -> float:
+        """Seconds since the start."""
+        return (now_ns - self._begun_ns) / 1e9
+
+    @staticmethod
+    def cpu_s() -> float:
+        """Processor time of this process, all threads, in seconds."""
+        return time.process_time()
+
+    @staticmethod
+    def memory_bytes() -> int | None:
+        """Resident memory of this process; None where the system does not tell (no ``/proc``)."""
+        try:
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            return pages * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError, IndexError, AttributeError):
+            return None

@@ -1,0 +1,309 @@
+"""The collector's loop: one round of fast readings per tick, slow readings, scans and events beside them.
+
+All state lives in the thread that runs ``run``; lanes only make calls and hand their answers back.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+from gputuner.devices.protocol import CardSource
+from gputuner.model.cards import CardInfo
+from gputuner.model.quantities import Tier
+from gputuner.model.samples import CardProcesses, Sample
+from gputuner.telemetry.feed import Notice
+from gputuner.telemetry.lanes import Answer, Lane
+from gputuner.telemetry.ledger import Ledger
+from gputuner.telemetry.meter import Meter
+from gputuner.telemetry.rates import Rates
+from gputuner.telemetry.schedule import NS, Backoff, Schedule
+from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked
+
+T = TypeVar("T")
+
+HEALTH_S = 5.0
+QUIET_S = 1.0
+"""After so long without a line a sign of life is sent."""
+SLOW_GRACE_S = 0.05
+"""How long a tick's sending (not its reading) waits for slow answers, so that both tiers make one row."""
+AFTER_SUSPEND_S = 2.0
+XIDS, SCAN, REOPEN = "xids", "scan", "reopen"
+
+_log = logging.getLogger(__name__)
+
+
+def suspended_ns() -> int:
+    """Time this machine has spent suspended since boot, in ns; 0 where the system does not tell."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return 0
+
+
+class Rounds:
+    """Rounds over one source.
+
+    A *round* opens on each fast time: every card that may be asked and whose lane is idle is asked; a busy lane counts
+    as a missed tick. It closes (one ``Tick`` is sent) when all asked cards answered, at the latest after the grace; an
+    answer that comes later travels with the next tick under its own time.
+    When every card gives nothing but errors, and after a suspend, nothing is asked until the library was opened anew,
+    which is tried after pauses of 1, 2, 4 … 60 s and only while no call is out.
+    """
+
+    def __init__(
+        self,
+        source: CardSource,
+        rates: Rates,
+        emit: Callable[[Line], None],
+        clock: Callable[[], int] = time.monotonic_ns,
+        slept_ns: Callable[[], int] = suspended_ns,
+    ) -> None:
+        """Ask nothing yet."""
+        self._source, self._rates, self._emit, self._clock, self._slept = source, rates, emit, clock, slept_ns
+        now = clock()
+        self._ledger = Ledger(rates.fast_hz, self._tell, now)
+        self._meter = Meter(now)
+        self._answers: SimpleQueue[Answer | None] = SimpleQueue()
+        self._lanes: dict[tuple[str, str], Lane[object]] = {}
+        self._fast = Schedule(1 / rates.fast_hz, now)
+        self._slow: dict[str, Schedule] = {}
+        self._health = Schedule(HEALTH_S, now + NS)
+        self._reopen_pauses = Backoff()
+        self._reopen_ns: int | None = None
+        self._resumed = False
+        self._round: list[Lane[object]] = []
+        self._round_ns = self._sent_ns = now
+        self._open = self._failing = False
+        self._grace_s = min(0.5 / rates.fast_hz, 0.2)
+        self._slept_ns = slept_ns()
+        self._hung_told: set[Lane[object]] = set()
+        self._logged: set[str] = set()
+
+    def run(self) -> None:
+        """Scan, say hello, then serve until ``stop``.
+
+        Raises:
+            DeviceError: the first scan failed.
+        """
+        now = self._clock()
+        self._ledger.scan_due(now)
+        self._ledger.scan(self._source.cards(), now)
+        self._emit(Hello(pid=os.getpid(), origin=self._source.origin, cards=len(self._ledger.watches)))
+        self._send_tick(self._clock())
+        while self._step():
+            pass
+
+    def stop(self) -> None:
+        """End ``run`` soon; from any thread."""
+        self._answers.put(None)
+
+    def _step(self) -> bool:
+        now = self._clock()
+        if self._fast.take(now):
+            self._begin(now)
+        until = min(self._fast.next_ns, self._close_ns()) if self._open else self._fast.next_ns
+        try:
+            answer = self._answers.get(timeout=max(0.0, (until - self._clock()) / NS))
+        except Empty:
+            pass
+        else:
+            if answer is None:
+                for lane in self._lanes.values():
+                    lane.end()
+                return False
+            self._take(answer)
+        now = self._clock()
+        if self._open and now >= self._close_ns():
+            self._send_tick(now)
+        return True
+
+    def _close_ns(self) -> int:
+        """When the open round is to be sent: now if all are back, else after a grace."""
+        waiting = [lane for lane in self._round if lane.busy_since_ns == self._round_ns]
+        if any(lane.kind == Tier.FAST for lane in waiting):
+            return self._round_ns + round(self._grace_s * NS)
+        return self._round_ns + (round(min(SLOW_GRACE_S, self._grace_s) * NS) if waiting else 0)
+
+    def _begin(self, now: int) -> None:
+        if self._open:
+            self._send_tick(now)
+        self._round, self._round_ns, self._open = [], now, True
+        if not self._has_slept(now) and not self._opens_anew(now):
+            self._ask_cards(now)
+            if self._ledger.scan_due(now):
+                self._ask(SCAN, "", self._scanned, self._call_scan, now)
+        self._tell_hung(now)
+        news = self._ledger.all_failing is not self._failing
+        if self._health.take(now) or news or now - self._sent_ns >= QUIET_S * NS:
+            self._send_health(now)
+
+    def _ask_cards(self, now: int) -> None:
+        ready = self._ledger.ready()
+        for watch in ready:
+            if not watch.wants(now):
+                continue
+            uuid = watch.info.uuid
+            self._ask_fast(uuid, now)
+            if not watch.failing and self._slow_due(uuid, now):
+                self._ask(Tier.SLOW, uuid, self._slow_read, lambda _t_ns, card=uuid: self._call_slow(card), now)
+        if ready:
+            self._ask(XIDS, "", self._ledger.xids, lambda _t_ns: self._source.xids(), now)
+
+    def _ask_fast(self, uuid: str, now: int) -> None:
+        self._meter.ticks += 1
+        source = self._source
+        if not self._ask(Tier.FAST, uuid, self._fast_read, lambda t_ns: source.sample(uuid, Tier.FAST, t_ns), now):
+            self._meter.missed += 1
+
+    def _slow_due(self, uuid: str, now: int) -> bool:
+        """Slow readings of several cards are spread over the period, after a first one at once."""
+        slow = self._slow.get(uuid)
+        if slow is None:
+            place = list(self._ledger.watches).index(uuid) / len(self._ledger.watches)
+            start_ns = now + round((1 + place) * self._rates.slow_s * NS)
+            self._slow[uuid] = Schedule(self._rates.slow_s, start_ns)
+            return True
+        return slow.take(now)
+
+    def _ask(self, kind: str, card: str, take: Callable[[T], None], call: Callable[[int], T], now: int) -> bool:
+        """Ask the lane of this kind and card (made when first asked); False if it is busy."""
+        lane = self._lanes.get((kind, card))
+        if lane is None:
+            lane = Lane(kind, card, call, take, self._answers, self._clock)
+            self._lanes[kind, card] = lane  # pyright: ignore[reportArgumentType]
+        if not lane.idle:
+            return False
+        lane.ask(now)
+        self._round.append(lane)  # pyright: ignore[reportArgumentType]
+        return True
+
+    def _call_slow(self, card: str) -> tuple[Sample, CardProcesses]:
+        t_ns = self._clock()
+        return self._source.sample(card, Tier.SLOW, t_ns), self._source.processes(card, t_ns)
+
+    def _call_scan(self, _t_ns: int) -> tuple[CardInfo, ...]:
+        return self._source.cards()
+
+    def _call_reopen(self, _t_ns: int) -> tuple[CardInfo, ...]:
+        again = getattr(self._source, "reopen", None)
+        if callable(again):
+            again()
+        return self._source.cards()
+
+    def _take(self, answer: Answer) -> None:
+        lane, now = answer.lane, self._clock()
+        lane.busy_since_ns = None
+        self._hung_told.discard(lane)
+        self._meter.called(lane.kind, answer.seconds)
+        if answer.error is not None:
+            self._take_error(lane, answer.error, now)
+        elif answer.deliver is not None and answer.seconds <= self._rates.hang_s:
+            answer.deliver()
+
+    def _take_error(self, lane: Lane[object], error: Exception, now: int) -> None:
+        if lane.kind == REOPEN:
+            self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
+        elif lane.kind == SCAN:
+            self._ledger.scan_failed(now)
+        elif lane.card:
+            self._ledger.error(lane.card, error, now, fast=lane.kind == Tier.FAST)
+        if repr(error) not in self._logged:
+            self._logged.add(repr(error))
+            _log.error("%s %s failed", lane.kind, lane.card, exc_info=error)
+
+    def _fast_read(self, sample: Sample) -> None:
+        if self._ledger.fast(sample, self._clock()):
+            self._meter.sampled(sample.card, sample.t_ns)
+            self._reopen_pauses.reset()
+
+    def _slow_read(self, read: tuple[Sample, CardProcesses]) -> None:
+        self._ledger.slow(*read)
+
+    def _scanned(self, found: tuple[CardInfo, ...]) -> None:
+        self._ledger.scan(found, self._clock())
+
+    def _opens_anew(self, now: int) -> bool:
+        """True if this round asks nothing because the library is to be opened anew."""
+        if not (self._resumed or self._ledger.all_failing):
+            self._reopen_ns = None
+            return False
+        if self._reopen_ns is None:
+            self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
+        if now >= self._reopen_ns and all(lane.idle for lane in self._lanes.values()):
+            self._ask(REOPEN, "", self._reopened, self._call_reopen, now)
+        return True
+
+    def _reopened(self, found: tuple[CardInfo, ...]) -> None:
+        """The library was opened anew: ask every card once, now."""
+        now, self._reopen_ns, self._resumed = self._clock(), None, False
+        self._ledger.scan(found, now)
+        if self._ledger.all_failing:
+            self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
+        for watch in self._ledger.ready():
+            watch.retry_ns = None
+            self._ask_fast(watch.info.uuid, now)
+
+    def _has_slept(self, now: int) -> bool:
+        slept = self._slept()
+        gone_s, self._slept_ns = (slept - self._slept_ns) / NS, slept
+        if gone_s <= 1.0:
+            return False
+        self._ledger.tell("telemetry_suspended", now, slept_s=round(gone_s, 1))
+        self._fast.restart(now + round(AFTER_SUSPEND_S * NS))
+        self._reopen_ns, self._resumed = now + round(AFTER_SUSPEND_S * NS), True
+        return True
+
+    def _send_tick(self, now: int) -> None:
+        self._open = False
+        tick = self._ledger.tick(self._round_ns)
+        if tick is not None:
+            self._sent_ns = now
+            self._emit(Ticked(tick=tick))
+
+    def _tell(self, notice: Notice) -> None:
+        self._emit(Noticed(code=notice.code, t_ns=notice.t_ns, params=notice.params))
+
+    def _hung(self, now: int) -> list[Lane[object]]:
+        limit = self._rates.hang_s * NS
+        lanes = self._lanes.values()
+        return [lane for lane in lanes if lane.busy_since_ns is not None and now - lane.busy_since_ns > limit]
+
+    def _tell_hung(self, now: int) -> None:
+        for lane in self._hung(now):
+            if lane not in self._hung_told:
+                self._hung_told.add(lane)
+                self._ledger.tell("telemetry_call_hung", now, card=lane.card, call=lane.kind)
+
+    def _all_hung_s(self, now: int) -> float:
+        """For how long nothing has come back of what must come back."""
+        reopening = self._lanes.get((REOPEN, ""))
+        if reopening is not None and reopening.busy_since_ns is not None:
+            return (now - reopening.busy_since_ns) / NS
+        asked = [watch.info.uuid for watch in self._ledger.ready() if not watch.failing]
+        lanes = [self._lanes.get((Tier.FAST, uuid)) for uuid in asked]
+        since = [lane.busy_since_ns for lane in lanes if lane is not None and lane.busy_since_ns is not None]
+        return (now - max(since)) / NS if since and len(since) == len(lanes) else 0.0
+
+    def _send_health(self, now: int) -> None:
+        meter = self._meter
+        self._sent_ns = now
+        self._failing = self._ledger.all_failing
+        self._emit(
+            Health(
+                t_ns=now,
+                ticks=meter.ticks,
+                missed_ticks=meter.missed + self._fast.missed * len(self._ledger.watches),
+                rejected_values=int(getattr(self._source, "rejected_values", 0)),
+                cpu_s=meter.cpu_s(),
+                age_s=meter.age_s(now),
+                memory_bytes=meter.memory_bytes(),
+                interval_s=meter.interval_s(),
+                fast_cost=meter.cost(Tier.FAST),
+                slow_cost=meter.cost(Tier.SLOW),
+                hung_cards=tuple(lane.card for lane in self._hung(now) if lane.kind == Tier.FAST),
+                all_hung_s=self._all_hung_s(now),
+                failing=self._failing,
+            )
+        )
