@@ -100,3 +100,22 @@ def fit_step_cost(rates: Mapping[int, float]) -> StepCost | None:
     fixed, slope = float(solution[0]), float(solution[1])
     residual = float(np.max(np.abs(fixed + slope * b - t) / t))
     return StepCost(fixed_s=fixed, per_sample_s=slope, residual=residual)
+
+
+NUMERICS = ("fp32", "tf32", "bf16", "fp16")
+"""Formats from the most forgiving to the one that needs loss scaling."""
+PRECISION_WITHIN = 0.02
+"""A format with harder numerics must be faster by more than this."""
+
+
+def preferred_precision(rates: Mapping[str, float], within: float = PRECISION_WITHIN) -> str:
+    """The most forgiving format whose rate lies within ``within`` of the best.
+
+    Raises:
+        ValueError: no rates, or none of a known format.
+    """
+    known = [name for name in NUMERICS if name in rates]
+    if not known:
+        raise ValueError("no rates")
+    best = max(rates[name] for name in known)
+    return next(name for name in known if rates[name] >= (1.0 - within) * best)

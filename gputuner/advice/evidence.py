@@ -1,0 +1,88 @@
+"""What the rules judge from: the points of a run, the card, its other users and the host."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gputuner.analysis.throughput import preferred_precision
+from gputuner.model.cards import CardInfo
+from gputuner.model.fingerprint import Fingerprint
+from gputuner.model.points import Conditions, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.samples import CardProcesses
+
+RATE_PHASES = ("probe", "memory", "safe", "limit")
+"""Phases of ``train_throughput`` that may be compared with each other (one job, alone, from a rested card)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything known of one card from one run (or one stored session)."""
+
+    card: CardInfo
+    points: tuple[Point, ...] = ()
+    processes: CardProcesses | None = None
+    """Who else was on the card when the run began."""
+    fingerprint: Fingerprint | None = None
+    effective_batch: int = 256
+    threads: int | None = None
+    """CPU threads that the measured torch uses."""
+
+    def of(self, metric: str, **params: Scalar) -> list[Point]:
+        """Points of ``metric`` whose params have these values, in the order measured."""
+        return [
+            p
+            for p in self.points
+            if p.metric == metric and all(p.params.get(name) == value for name, value in params.items())
+        ]
+
+    def last(self, metric: str, **params: Scalar) -> Point | None:
+        """The newest such point."""
+        found = self.of(metric, **params)
+        return found[-1] if found else None
+
+    def training_rates(self, workload: str) -> dict[tuple[str, bool], dict[int, Point]]:
+        """Comparable training rates by (precision, channels_last) and batch."""
+        rates: dict[tuple[str, bool], dict[int, Point]] = {}
+        for point in self.of("train_throughput"):
+            if point.workload != workload or point.params.get("phase") not in RATE_PHASES:
+                continue
+            key = (str(point.params["precision"]), bool(point.params.get("channels_last", False)))
+            rates.setdefault(key, {})[int(point.params["batch"])] = point
+        return rates
+
+    def workloads(self) -> tuple[str, ...]:
+        """Names of the trainings that were measured."""
+        return tuple(dict.fromkeys(p.workload for p in self.of("train_throughput")))
+
+    def loads(self) -> Iterator[tuple[Point, Conditions]]:
+        """Points measured under load with telemetry, and their conditions."""
+        for point in self.points:
+            if point.conditions is not None and point.conditions.samples > 0 and point.metric in LOADS:
+                yield point, point.conditions
+
+    def host(self, name: str) -> Scalar | None:
+        """A fact of the host's fingerprint, None where it is missing."""
+        reading = self.fingerprint.host.readings.get(name) if self.fingerprint else None
+        return reading.value if reading else None
+
+    def host_number(self, name: str) -> float | None:
+        """A fact of the host as a number."""
+        value = self.host(name)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+LOADS = ("train_throughput", "matmul_rate", "copy_bandwidth", "co_run_gain")
+
+
+def best_setting(evidence: Evidence, workload: str) -> tuple[tuple[str, bool], dict[int, Point]] | None:
+    """The (precision, channels_last) to recommend and its points by batch: the same choice as the plan's."""
+    rates = evidence.training_rates(workload)
+    if not rates:
+        return None
+    tops: dict[str, float] = {}
+    for (precision, _), points in rates.items():
+        tops[precision] = max(tops.get(precision, 0.0), *(p.value for p in points.values()))
+    chosen = preferred_precision(tops)
+    layouts = {key: points for key, points in rates.items() if key[0] == chosen}
+    key = max(layouts, key=lambda k: max(p.value for p in layouts[k].values()))
+    return key, layouts[key]

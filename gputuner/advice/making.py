@@ -1,0 +1,62 @@
+"""How a rule makes an advice: gains from points, rank from gain, confidence and risk (methods §10)."""
+
+from collections.abc import Sequence
+
+from gputuner.analysis.statistics import ratio_of_spreads
+from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+PROBABILITY: dict[Confidence, float] = {
+    Confidence.MEASURED: 0.9,
+    Confidence.MEASURED_OTHER: 0.6,
+    Confidence.PUBLISHED: 0.5,
+    Confidence.MODEL: 0.3,
+}
+"""How likely an expected gain is to come true, until the kept record of tried advice says better."""
+RISK_FACTOR = 0.5
+"""Harmless before risky."""
+GAIN_SCALE = 100.0
+"""A sure gain of 1 % ranks as 1."""
+
+
+def gain_of(better: Point, base: Point) -> Gain:
+    """Ratio of two rates minus 1, with an interval where both have one."""
+    if better.spread is None or base.spread is None:
+        return Gain(value=better.value / base.value - 1.0, unit="fraction")
+    ratio = ratio_of_spreads(better.spread, base.spread)
+    if ratio.low is None or ratio.high is None:
+        return Gain(value=ratio.value - 1.0, unit="fraction")
+    return Gain(value=ratio.value - 1.0, unit="fraction", low=ratio.low - 1.0, high=ratio.high - 1.0)
+
+
+def make(
+    identity: str,
+    card: str,
+    params: dict[str, Scalar],
+    evidence: Sequence[Point | str],
+    *,
+    confidence: Confidence = Confidence.MEASURED,
+    gain: Gain | None = None,
+    weight: float = 0.0,
+    snippet: str | None = None,
+    risk: bool = False,
+) -> Advice:
+    """An advice with its rank.
+
+    ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
+    """
+    worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
+    rank = (worth + weight) * (RISK_FACTOR if risk else 1.0)
+    references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))
+    return Advice(
+        id=identity,
+        card=card,
+        params=params,
+        evidence=references,
+        confidence=confidence,
+        gain=gain,
+        snippet=snippet,
+        risk=risk,
+        rank=rank,
+    )

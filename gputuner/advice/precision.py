@@ -1,0 +1,116 @@
+"""Number format and memory layout."""
+
+from gputuner.advice.evidence import Evidence
+from gputuner.advice.making import gain_of, make
+from gputuner.advice.snippets import channels_last as layout_snippet
+from gputuner.advice.snippets import precision as precision_snippet
+from gputuner.analysis.throughput import preferred_precision
+from gputuner.model.advice import Advice
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+LAYOUT_GAIN = 0.02
+"""A layout that gains less than this is not worth a word of change."""
+
+
+def precision_rule(evidence: Evidence) -> list[Advice]:
+    """``precision.best``: formats compared at the same batch and layout.
+
+    The base is what PyTorch does by itself: TF32 in convolutions where the chip has it, else FP32. If nothing beats
+    the base, the advice is to keep it (``keep`` True) and no gain is told.
+    """
+    found: list[Advice] = []
+    for workload in evidence.workloads():
+        compared = _most_compared(evidence, workload)
+        if compared is None:
+            continue
+        batch, channels_last, points = compared
+        best = preferred_precision({name: p.value for name, p in points.items()})
+        base = next(name for name in ("tf32", "fp32", "bf16", "fp16") if name in points)
+        keep = best == base
+        other = base if not keep else max((n for n in points if n != base), key=lambda n: points[n].value)
+        params: dict[str, Scalar] = {
+            "workload": workload,
+            "precision": best,
+            "baseline": other,
+            "keep": keep,
+            "batch": batch,
+            "channels_last": channels_last,
+            "rate": points[best].value,
+            "baseline_rate": points[other].value,
+            "compared": ", ".join(sorted(points)),
+        }
+        change = _memory_change(points[best], points[other])
+        if change is not None:
+            params["memory_change"] = change
+        found.append(
+            make(
+                "precision.best",
+                evidence.card.uuid,
+                params,
+                list(points.values()),
+                gain=None if keep else gain_of(points[best], points[base]),
+                weight=3.0 if keep else 0.0,
+                snippet=precision_snippet(best, cpu=evidence.card.is_cpu),
+            )
+        )
+    return found
+
+
+def _most_compared(evidence: Evidence, workload: str) -> tuple[int, bool, dict[str, Point]] | None:
+    """Batch and layout at which most formats (at least two) were measured; the larger batch if equal."""
+    table: dict[tuple[int, bool], dict[str, Point]] = {}
+    for (precision, channels_last), points in evidence.training_rates(workload).items():
+        for batch, point in points.items():
+            table.setdefault((batch, channels_last), {})[precision] = point
+    fitting = [(len(points), *key) for key, points in table.items() if len(points) >= 2]
+    if not fitting:
+        return None
+    _, batch, channels_last = max(fitting)
+    return batch, channels_last, table[batch, channels_last]
+
+
+def _memory_change(best: Point, other: Point) -> float | None:
+    ours, theirs = best.extra.get("allocated_peak_bytes"), other.extra.get("allocated_peak_bytes")
+    if not isinstance(ours, int | float) or not isinstance(theirs, int | float) or theirs <= 0:
+        return None
+    return ours / theirs - 1.0
+
+
+def layout_rule(evidence: Evidence) -> list[Advice]:
+    """``layout.channels_last``: where both layouts were measured at the same format and batch and one gains ≥ 2 %."""
+    found: list[Advice] = []
+    for workload in evidence.workloads():
+        rates = evidence.training_rates(workload)
+        for (precision, channels_last), points in rates.items():
+            contiguous = rates.get((precision, False), {})
+            both = sorted(set(points) & set(contiguous)) if channels_last else []
+            if not both:
+                continue
+            batch = both[-1]
+            last, first = points[batch], contiguous[batch]
+            use = last.value > first.value
+            better, worse = (last, first) if use else (first, last)
+            gain = gain_of(better, worse)
+            if gain.value < LAYOUT_GAIN:
+                continue
+            params: dict[str, Scalar] = {
+                "workload": workload,
+                "precision": precision,
+                "batch": batch,
+                "use": use,
+                "rate": better.value,
+                "other_rate": worse.value,
+            }
+            found.append(
+                make(
+                    "layout.channels_last",
+                    evidence.card.uuid,
+                    params,
+                    [better, worse],
+                    gain=gain if use else None,
+                    weight=0.0 if use else 1.0,
+                    snippet=layout_snippet() if use else None,
+                )
+            )
+    return found

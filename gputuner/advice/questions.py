@@ -1,0 +1,49 @@
+"""What is worth measuring next, each with a command that exists."""
+
+from gputuner.advice.evidence import Evidence
+from gputuner.model.advice import Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.readings import Scalar
+
+PREFIX = 12
+"""Characters of a UUID that tell the cards of one machine apart."""
+HEAT_S = 300.0
+"""Shorter loads do not show the steady temperature of an air cooler."""
+
+
+def command(card: CardInfo, *words: str) -> str:
+    """A command line for this card."""
+    if card.origin is Origin.SIMULATED and card.catalog and card.catalog.catalog_id:
+        which = f"--simulate {card.catalog.catalog_id}"
+    else:
+        which = f"--gpu {card.uuid if card.is_cpu else card.uuid[:PREFIX]}"
+    return " ".join(("gputuner --cli", *words, which))
+
+
+def questions(evidence: Evidence) -> tuple[Question, ...]:
+    """Open questions, most telling first."""
+    card = evidence.card
+    found: list[Question] = []
+
+    def ask(identity: str, *words: str, **params: Scalar) -> None:
+        found.append(Question(id=identity, card=card.uuid, command=command(card, *words), params=params))
+
+    if not evidence.points:
+        ask("nothing_measured", "tune --quick")
+        return tuple(found)
+    if not evidence.of("train_throughput"):
+        ask("training", "tune --quick")
+    else:
+        ask("own_training", "record", workload=evidence.workloads()[0])
+        limits = evidence.of("batch_limit")
+        if not limits or limits[-1].params.get("verified") is not True:
+            ask("batch_limit", "tune --minutes 10")
+        shared = evidence.last("co_run_gain")
+        if shared is None or shared.extra.get("valid") is not True:
+            ask("sharing", "tune --minutes 5", repeat=shared is not None)
+    if not card.is_cpu:
+        heat = evidence.last("load_temperature")
+        seconds = heat.params.get("load_s") if heat else None
+        if not isinstance(seconds, int | float) or seconds < HEAT_S:
+            ask("steady_heat", "tune --minutes 12", measured_s=seconds if isinstance(seconds, int | float) else 0.0)
+    return tuple(found)

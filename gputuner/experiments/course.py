@@ -1,0 +1,123 @@
+"""The course of a plan: what it has spent, told and lost so far.
+
+A plan has no clock. Time is read off the stamps of the trials that come back; steps that bring none are counted with
+what they were expected to take.
+"""
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from gputuner.experiments.points import PointMaker
+from gputuner.experiments.protocol import PlanContext
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import (
+    Cancelled,
+    Done,
+    Lost,
+    OutOfMemory,
+    Report,
+    Settle,
+    Step,
+    StepResult,
+    Stopped,
+    Together,
+    Total,
+    UserCodeFailed,
+    Warn,
+    Work,
+)
+
+Attempt = Done | OutOfMemory | UserCodeFailed | Lost
+"""What a plan goes on after; the other two outcomes end it."""
+LOST_AT_MOST = 2
+"""After this many lost workers in a row nothing more is tried."""
+
+
+class RunEnds(Exception):
+    """The engine said that the run ends (stopped for safety, cancelled, or lost for good); unwinds the plan."""
+
+
+class Course:
+    """State of one plan, and the ways to yield a step from it."""
+
+    def __init__(self, context: PlanContext, start_s: float) -> None:
+        self.context = context
+        self.make = PointMaker(context)
+        self.points: list[Point] = []
+        self.spent_s = start_s
+        self._start_s = start_s
+        self._origin_ns: int | None = None
+        self._lost = 0
+        self._fresh = False
+        self._planned_s = 0.0
+        self._steps = 0
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left of the run's budget."""
+        return self.context.budget_s - self.spent_s
+
+    def fits(self, seconds: float, keep_s: float = 0.0) -> bool:
+        """Whether ``seconds`` more can be spent while ``keep_s`` stay for what comes after."""
+        return self.left_s - keep_s >= seconds
+
+    def attempt(self, work: Work | Together, cost_s: float) -> Generator[Step, StepResult, Attempt]:
+        """Yield ``work`` (in a fresh process if the last one died); ``cost_s`` is counted where no stamp comes back.
+
+        Raises:
+            RunEnds: the run is over.
+        """
+        if self._fresh and isinstance(work, Work):
+            work = replace(work, fresh=True)
+        result = yield work
+        self._count(result, cost_s)
+        match result:
+            case Stopped() | Cancelled():
+                raise RunEnds
+            case Lost(message=message):
+                self._fresh = True
+                self._lost += 1
+                yield from self.warn("worker_lost", label=work.label, message=message)
+                if self._lost > LOST_AT_MOST:
+                    raise RunEnds
+            case OutOfMemory():
+                self._fresh, self._lost = True, 0
+            case Done() | UserCodeFailed():
+                self._fresh, self._lost = False, 0
+        return result
+
+    def settle(self, label: str, at_most_s: float) -> Generator[Step, StepResult, None]:
+        """Yield a pause until the temperature rests.
+
+        Raises:
+            RunEnds: the run is over.
+        """
+        result = yield Settle(label=label, at_most_s=at_most_s)
+        self.spent_s += at_most_s
+        if isinstance(result, Stopped | Cancelled):
+            raise RunEnds
+
+    def tell(self, *points: Point) -> Generator[Step, StepResult, None]:
+        """Keep and report points."""
+        self.points.extend(points)
+        if points:
+            yield Report(points=points)
+
+    def warn(self, code: str, **params: Scalar) -> Generator[Step, StepResult, None]:
+        """Tell the reader something that is neither a point nor advice."""
+        yield Warn(code=code, params=params)
+
+    def total(self, steps: int, expected_s: float) -> Generator[Step, StepResult, None]:
+        """Tell how much is left."""
+        yield Total(steps=steps, expected_s=expected_s)
+
+    def _count(self, result: StepResult, cost_s: float) -> None:
+        trials = result.trials if isinstance(result, Done) else ()
+        if not trials:
+            self.spent_s += cost_s
+            return
+        first, last = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
+        if self._origin_ns is None:
+            self._origin_ns = first - int(1e9 * (self.spent_s + max(0.0, cost_s - (last - first) / 1e9)))
+        self.spent_s = max(self.spent_s, (last - self._origin_ns) / 1e9)

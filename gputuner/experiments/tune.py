@@ -1,0 +1,109 @@
+"""The main job: what this card does, what holds it back, and what to change, within a few minutes."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gputuner.advice.evidence import Evidence
+from gputuner.advice.rules import advise
+from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.tune_limit import fastest_points, limit
+from gputuner.experiments.tune_rates import rates
+from gputuner.experiments.tune_shape import Shape, shape_for
+from gputuner.experiments.tune_sharing import sharing
+from gputuner.experiments.tune_sustained import sustained
+from gputuner.experiments.tune_training import Trained, skipped, training
+from gputuner.model.errors import UsageError
+from gputuner.model.steps import Advise, Plan
+
+MINUTES_LEAST, MINUTES_MOST = 0.2, 120.0
+SUSTAINED_LEAST_S = 5.0
+"""A shorter load says nothing of heat."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tune:
+    """Measure a card and advise: matmul, copy, ResNet-50 over batch and number format, two at once, heat."""
+
+    name: ClassVar[str] = "tune"
+    needs_worker: ClassVar[bool] = True
+
+    minutes: float = 5.0
+    """Time budget, minutes; the plan shrinks to it."""
+    effective_batch: int = 256
+    """Samples per optimizer step that gradient accumulation is to keep."""
+    seed: int = 0
+    """Seed of inputs and resampling."""
+    quick: bool = False
+    """Same run today; kept apart for the deeper experiments."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            UsageError: out of range.
+        """
+        if not MINUTES_LEAST <= self.minutes <= MINUTES_MOST:
+            raise UsageError(
+                "minutes_out_of_range",
+                f"minutes must lie between {MINUTES_LEAST} and {MINUTES_MOST:g}",
+                value=self.minutes,
+                low=MINUTES_LEAST,
+                high=MINUTES_MOST,
+            )
+        if not 1 <= self.effective_batch <= 1 << 20:
+            raise UsageError(
+                "effective_batch_out_of_range",
+                "the effective batch must lie between 1 and 1048576",
+                value=self.effective_batch,
+                low=1,
+                high=1 << 20,
+            )
+
+    def expected_s(self) -> float:
+        """The time budget in seconds."""
+        return self.minutes * 60.0
+
+    def plan(self, context: PlanContext) -> Plan:
+        """The steps: rates, training, limit, sharing, sustained load, advice."""
+        shape = shape_for(context)
+        course = Course(context, shape.start_s)
+        try:
+            yield from course.total(shape.steps(), shape.expected_s())
+            yield from _measure(course, shape)
+        except RunEnds:
+            pass
+        advice, questions = advise(
+            Evidence(
+                card=context.card,
+                points=tuple(course.points),
+                processes=context.processes,
+                fingerprint=context.fingerprint,
+                effective_batch=self.effective_batch,
+            )
+        )
+        yield Advise(advice=advice, questions=questions)
+
+
+def _measure(course: Course, shape: Shape) -> Plan:
+    yield from rates(course, shape)
+    known = Trained()
+    after_training = shape.sharing_s() + min(shape.sustained_s, 20.0)
+    yield from training(course, shape, known, after_training)
+    best = known.best()
+    if best is not None:
+        setting, _ = best
+        yield from limit(course, shape, known, setting, after_training)
+        yield from course.tell(*fastest_points(course, setting))
+        best = known.best() or best
+    if best is not None and shape.together_s:
+        if course.fits(shape.sharing_s(), min(shape.sustained_s, SUSTAINED_LEAST_S)):
+            yield from sharing(course, shape, known, *best)
+        else:
+            yield from skipped(course, "sharing", shape.sharing_s())
+    if shape.sustained_s:
+        seconds = min(shape.sustained_s, course.left_s - shape.warmup_s - 3.0)
+        if seconds >= SUSTAINED_LEAST_S:
+            yield from sustained(course, shape, best, seconds)
+        else:
+            yield from skipped(course, "sustained", SUSTAINED_LEAST_S)

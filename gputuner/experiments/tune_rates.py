@@ -1,0 +1,133 @@
+"""Tune, first part: what the chip computes and moves: dense matmul (cold and steady) and device copy."""
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from gputuner.analysis.roofline import IMPLAUSIBLE_ABOVE, card_peak_at_clock
+from gputuner.experiments.course import Course
+from gputuner.experiments.precisions import support
+from gputuner.experiments.tune_shape import Shape
+from gputuner.model.cards import Support
+from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Step, StepResult, Trial, UserCodeFailed, Work
+from gputuner.workloads.specs import CopySpec, MatmulSpec, Precision
+
+BURST_S = 0.2
+"""Burst = the first 200 ms after at least 10 s of idling (methods §1)."""
+EMULATED_BUDGET_S = 4.0
+MOVED = "bytes"
+GIB = 1 << 30
+
+
+def matmul_n(shape: Shape, precision: Precision, free_bytes: int | None, emulated: bool) -> int:
+    """Side of the matrices: large enough to saturate the chip, small enough for one product to stay well under 1 s."""
+    if shape.cpu:
+        return 256 if emulated else 1024
+    if emulated or precision == "fp32" or (free_bytes is not None and free_bytes < 2 * GIB):
+        return 4096
+    return 8192
+
+
+def rates(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
+    """Matmul bursts while the card is cold, then matmul steady per format, then copy."""
+    failed: set[Precision] = set()
+    for precision in shape.bursts:
+        yield from _matmul(course, shape, precision, "burst", failed)
+    for precision in shape.matmuls:
+        if precision not in failed:
+            yield from _matmul(course, shape, precision, "sustained", failed)
+    yield from _copy(course, shape)
+
+
+def _matmul(
+    course: Course, shape: Shape, precision: Precision, phase: str, failed: set[Precision]
+) -> Generator[Step, StepResult, None]:
+    emulated = support(course.context, precision) is Support.EMULATED
+    spec = MatmulSpec(precision=precision, n=matmul_n(shape, precision, course.context.free_bytes, emulated))
+    burst = phase == "burst"
+    work = Work(
+        label="matmul_burst" if burst else "matmul",
+        workload=spec.workload,
+        params=spec.params(),
+        measure_s=BURST_S if burst else shape.matmul_s,
+        budget_s=EMULATED_BUDGET_S if emulated else max(10.0, 4 * shape.matmul_s),
+        idle_before_s=shape.idle_s if burst else 0.0,
+        warmup_s=0.0 if burst else None,
+    )
+    result = yield from course.attempt(work, work.idle_before_s + work.measure_s + 1.0)
+    if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
+        flags = (Flag.EMULATED,) if emulated else ()
+        params: dict[str, Scalar] = {**spec.params(), "phase": phase}
+        yield from course.tell(matmul_point(course, result.trials[0], result.conditions, params, flags))
+    elif not isinstance(result, Done):
+        failed.add(precision)
+        unsupported = isinstance(result, UserCodeFailed) and result.reason == "unsupported"
+        reason = "unsupported" if unsupported else "failed"
+        yield from course.warn("precision_skipped", precision=precision, workload="matmul", reason=reason)
+
+
+def matmul_point(
+    course: Course, trial: Trial, conditions: Conditions | None, params: dict[str, Scalar], flags: tuple[Flag, ...]
+) -> Point:
+    """A matmul rate in FLOP/s with its share of the peak at the clock it ran and of the sheet's peak.
+
+    A burst is shorter than a polling interval, so only a clock measured in band (``clock_mhz`` of the trial) serves it.
+    """
+    n = params["n"]
+    work = trial.work.get("flop", 2.0 * float(n) ** 3)
+    point = course.make.rate("matmul_rate", "matmul", "FLOP/s", work, trial, conditions, params, flags=flags)
+    extra = {**point.extra, **_shares(course, point.value, trial, conditions, params)}
+    told = list(point.flags)
+    if any(float(extra.get(k, 0.0)) > IMPLAUSIBLE_ABOVE for k in ("fraction_of_peak_at_clock", "fraction_of_sheet")):
+        told.append(Flag.IMPLAUSIBLE)
+    return replace(point, extra=extra, flags=tuple(told))
+
+
+def _shares(
+    course: Course, rate: float, trial: Trial, conditions: Conditions | None, params: dict[str, Scalar]
+) -> dict[str, Scalar]:
+    card, precision = course.context.card, str(params["precision"])
+    sheet = course.context.published.get(f"peak_{precision}")
+    shares: dict[str, Scalar] = {"fraction_of_sheet": rate / sheet} if sheet else {}
+    in_band = trial.notes.get("clock_mhz")
+    clock = float(in_band) if isinstance(in_band, int | float) else None
+    if clock is None and params["phase"] != "burst" and conditions:
+        clock = conditions.sm_clock_mhz
+    highest = card.number("sm_clock_max_mhz")
+    peak = card_peak_at_clock(
+        name=card.name,
+        capability=card.compute_capability,
+        sm_count=card.sm_count,
+        precision=precision,
+        clock_hz=clock * 1e6 if clock else None,
+        clock_max_hz=highest * 1e6 if highest else None,
+        sheet=sheet,
+    )
+    if peak:
+        shares["fraction_of_peak_at_clock"] = rate / peak
+    return shares
+
+
+def _copy(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
+    cache = course.context.card.number("l2_bytes") or (64 << 20)
+    smallest = (64 << 20) if shape.cpu else (256 << 20)
+    free = course.context.free_bytes or 8 * GIB
+    spec = CopySpec.sized(max(int(cache), smallest), free)
+    work = Work(
+        label="copy",
+        workload=spec.workload,
+        params=spec.params(),
+        measure_s=shape.copy_s,
+        budget_s=4 * shape.copy_s + 6,
+    )
+    result = yield from course.attempt(work, shape.copy_s + 1.0)
+    if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
+        return
+    trial = result.trials[0]
+    moved = trial.work.get(MOVED, 2.0 * spec.bytes)
+    point = course.make.rate("copy_bandwidth", "copy", "B/s", moved, trial, result.conditions, spec.params())
+    sheet = course.context.published.get("peak_bandwidth")
+    if sheet:
+        point = replace(point, extra={**point.extra, "fraction_of_sheet": point.value / sheet})
+    yield from course.tell(point)

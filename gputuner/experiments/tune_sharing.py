@@ -1,0 +1,102 @@
+"""Tune, fourth part: two trainings at once, alone before and after (A B A)."""
+
+from collections.abc import Generator
+
+from gputuner.analysis.contention import CoRun, co_run
+from gputuner.experiments.course import Course
+from gputuner.experiments.tune_shape import Shape
+from gputuner.experiments.tune_training import NEAR_LIMIT, Setting, Trained, spec_of, train_work
+from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Step, StepResult, Together, Trial
+
+JOBS = 2
+
+
+def shared_batch(known: Trained, setting: Setting, batch: int) -> int | None:
+    """The largest measured batch up to ``batch`` that fits ``JOBS`` times; None where none does."""
+    fitting = [b for b in known.rates[setting] if b <= batch]
+    if known.capacity_bytes is not None:
+        room = NEAR_LIMIT * known.capacity_bytes / JOBS
+        peaks = known.peaks.get(setting, {})
+        fitting = [b for b in fitting if b in peaks and peaks[b] <= room]
+    return max(fitting, default=None)
+
+
+def sharing(
+    course: Course, shape: Shape, known: Trained, setting: Setting, batch: int
+) -> Generator[Step, StepResult, None]:
+    """Alone, two at once, alone again; tells slowdowns and the gain against one after the other and the tuned batch."""
+    at = shared_batch(known, setting, batch)
+    if at is None:
+        yield from course.warn("sharing_does_not_fit", jobs=JOBS)
+        return
+    before = yield from _alone(course, shape, setting, at)
+    if before is None:
+        return
+    spec = spec_of(shape, setting, at)
+    works = tuple(train_work(spec, "train_together", shape.together_s) for _ in range(JOBS))
+    cost = shape.together_s + shape.warmup_s + shape.start_s / 2
+    result = yield from course.attempt(Together(label="train_together", works=works), cost)
+    if not isinstance(result, Done) or len(result.trials) < JOBS:
+        yield from course.warn("sharing_failed", jobs=JOBS)
+        return
+    after = yield from _alone(course, shape, setting, at)
+    found = co_run(result.trials, (before,), (after,) if after else ())
+    if found is None:
+        yield from course.warn("sharing_failed", jobs=JOBS)
+        return
+    params: dict[str, Scalar] = {**spec.params(), "jobs": JOBS}
+    tuned = max(known.rates[setting].values()) / known.rates[setting][at]
+    yield from course.tell(*_points(course, found, params, tuned, result.conditions, after is not None))
+
+
+def _alone(course: Course, shape: Shape, setting: Setting, batch: int) -> Generator[Step, StepResult, Trial | None]:
+    spec = spec_of(shape, setting, batch)
+    work = train_work(spec, "train_alone", shape.together_s)
+    result = yield from course.attempt(work, shape.together_s + shape.warmup_s)
+    if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
+        return None
+    trial = result.trials[0]
+    params: dict[str, Scalar] = {**spec.params(), "phase": "alone"}
+    samples = trial.work.get("samples", float(batch))
+    point = course.make.rate("train_throughput", "resnet50", "samples/s", samples, trial, result.conditions, params)
+    yield from course.tell(point)
+    return trial
+
+
+def _points(
+    course: Course, found: CoRun, params: dict[str, Scalar], tuned: float, conditions: Conditions | None, aba: bool
+) -> tuple[Point, ...]:
+    flags = () if found.valid else (Flag.IMPLAUSIBLE,)
+    slowdowns = tuple(
+        course.make.figure(
+            "co_run_slowdown",
+            "resnet50",
+            value,
+            "",
+            {**params, "job": job},
+            conditions=conditions,
+            flags=flags,
+        )
+        for job, value in enumerate(found.slowdowns, start=1)
+    )
+    gain = course.make.figure(
+        "co_run_gain",
+        "resnet50",
+        found.gain,
+        "",
+        params,
+        conditions=conditions,
+        flags=flags,
+        extra={
+            "one_after_other": 1.0,
+            "alone_tuned": tuned,
+            "fairness": found.fairness,
+            "solo_change": found.solo_change,
+            "solo_after_measured": aba,
+            "valid": found.valid,
+            "common_s": found.common_s,
+        },
+    )
+    return (*slowdowns, gain)

@@ -1,0 +1,232 @@
+"""The tune plan: what it decides, on an H200's recorded lines and on two cores."""
+
+import pytest
+
+from gputuner.experiments.tune import Tune
+from gputuner.model.errors import UsageError
+from gputuner.model.points import Flag
+from gputuner.model.steps import Cancelled, Lost, OutOfMemory, Stopped, Together, UserCodeFailed, Work
+
+
+def run(lab, card, script=None, **context):
+    minutes = context.get("minutes", 5.0)
+    plan = Tune(minutes=minutes).plan(lab.context_of(card, **context))
+    return lab.Performer(card, script).perform(plan)
+
+
+def test_h200_within_five_minutes_with_all_parts(lab):
+    told = run(lab, lab.h200())
+    assert told.seconds <= 300
+    for metric in ("matmul_rate", "copy_bandwidth", "train_throughput", "memory_per_sample", "batch_limit",
+                   "batch_safe", "batch_fastest", "co_run_slowdown", "co_run_gain", "load_temperature"):  # fmt: skip
+        assert told.of(metric), metric
+    phases = {p.params["phase"] for p in told.of("matmul_rate", precision="bf16")}
+    assert phases == {"burst", "sustained"}
+    assert told.codes() == []
+
+
+def test_bursts_are_cold_and_come_first(lab):
+    told = run(lab, lab.h200())
+    works = [s for s in told.steps if isinstance(s, Work)]
+    bursts = told.works("matmul_burst")
+    assert works[: len(bursts)] == bursts
+    assert all(w.idle_before_s >= 10 and w.warmup_s == 0 and w.measure_s == 0.2 for w in bursts)
+
+
+def test_limit_on_24_gib_is_predicted_and_bracketed(lab):
+    card = lab.h200(24.0)
+    told = run(lab, card)
+    fixed, per_sample = card.memory["bf16"]
+    truth = int((card.usable * card.capacity - fixed) / per_sample)
+    (limit,) = told.of("batch_limit")
+    assert limit.params["verified"] is True
+    assert limit.extra["predicted"] == pytest.approx(truth, rel=0.02)
+    assert limit.extra["runs"] <= truth < limit.extra["fails"]
+    assert limit.value == limit.extra["runs"] >= 0.96 * truth
+    (safe,) = told.of("batch_safe")
+    assert safe.value <= 0.9 * limit.value
+    assert safe.extra["rate"] > 0, "the recommended size has a measured rate"
+    above = told.works("train_limit_above")
+    assert len(above) == 1
+    assert above[0].fresh
+
+
+def test_memory_line_is_that_of_the_card(lab):
+    card = lab.h200()
+    (line,) = run(lab, card).of("memory_per_sample")
+    assert line.value == pytest.approx(card.memory["bf16"][1], rel=0.01)
+    assert line.extra["fixed_bytes"] == pytest.approx(card.memory["bf16"][0], rel=0.1)
+
+
+def test_fastest_is_the_smallest_within_the_band(lab):
+    card = lab.h200()
+    told = run(lab, card)
+    (found,) = told.of("batch_fastest")
+    rates = {
+        p.params["batch"]: p.value
+        for p in told.of("train_throughput")
+        if p.params["phase"] in ("probe", "memory", "safe", "limit")
+        and p.params["precision"] == found.params["precision"]
+        and p.params["channels_last"] == found.params["channels_last"]
+    }
+    assert found.value == min(b for b, r in rates.items() if r >= 0.985 * max(rates.values()))
+    assert found.extra["low"] <= found.value <= found.extra["high"]
+
+
+def test_after_an_out_of_memory_the_next_work_is_fresh(lab):
+    told = run(lab, lab.h200(24.0))
+    works = [s for s in told.steps if isinstance(s, Work)]
+    position = works.index(told.works("train_limit_above")[0])
+    assert works[position + 1].fresh
+
+
+def test_two_jobs_alone_before_and_after(lab):
+    told = run(lab, lab.h200())
+    labels = [s.label for s in told.steps if isinstance(s, Work | Together)]
+    at = labels.index("train_together")
+    assert labels[at - 1] == labels[at + 1] == "train_alone"
+    (gain,) = told.of("co_run_gain")
+    assert gain.value == pytest.approx(2 / 1.9, rel=0.02)
+    assert gain.extra["valid"] is True
+
+
+def test_two_cores_within_five_minutes(lab):
+    told = run(lab, lab.two_cores(), cpu=True)
+    assert told.seconds <= 300
+    assert {p.params["batch"] for p in told.of("train_throughput", phase="probe")} <= {4, 8, 16, 32}
+    assert told.of("batch_limit")[0].params["verified"] is True
+    assert told.of("co_run_gain")
+
+
+@pytest.mark.parametrize("minutes", [1.0, 2.0, 3.0, 5.0])
+def test_any_budget_from_a_minute_gives_points_and_advice(lab, minutes):
+    for card, cpu in ((lab.two_cores(), True), (lab.h200(), False)):
+        told = run(lab, card, cpu=cpu, minutes=minutes)
+        assert told.seconds <= 60 * minutes
+        assert len(told.points) >= 6
+        assert told.advised is not None
+        assert len(told.advised.advice) >= 2
+
+
+def test_every_point_has_a_unique_id_and_rates_have_a_spread(lab):
+    told = run(lab, lab.h200())
+    assert len({p.id for p in told.points}) == len(told.points)
+    for point in told.points:
+        if point.metric in ("matmul_rate", "copy_bandwidth", "train_throughput"):
+            assert point.spread is not None
+            assert point.conditions is not None
+
+
+def test_nothing_fits(lab):
+    def script(step):
+        return OutOfMemory(message="CUDA out of memory", free_bytes=100) if step_is_training(step) else None
+
+    told = run(lab, lab.h200(), script)
+    assert told.codes() == ["does_not_fit"]
+    batches = [w.params["batch"] for w in told.works("train_probe")]
+    assert batches == sorted(batches, reverse=True)
+    assert batches[-1] == 1
+    assert told.advised is not None
+    assert not [a for a in told.advised.advice if a.id.startswith("batch.")]
+    assert told.of("matmul_rate", phase="sustained"), "what was measured before is kept"
+
+
+def step_is_training(step):
+    works = step.works if isinstance(step, Together) else (step,)
+    return any(w.workload == "resnet50" for w in works)
+
+
+def test_a_bug_in_the_training_is_tried_once(lab):
+    def script(step):
+        return UserCodeFailed(message="shape mismatch", traceback="…") if step_is_training(step) else None
+
+    told = run(lab, lab.h200(), script)
+    assert len(told.works("train_probe")) == 1
+    assert told.codes() == ["workload_failed"]
+    assert told.warned[0].params["message"] == "shape mismatch"
+
+
+def test_an_unsupported_precision_is_skipped(lab):
+    def script(step):
+        works = step.works if isinstance(step, Together) else (step,)
+        if any(w.params.get("precision") == "bf16" for w in works):
+            return UserCodeFailed(message="no bf16", traceback="", reason="unsupported")
+        return None
+
+    told = run(lab, lab.h200(), script)
+    assert not told.of("train_throughput", precision="bf16")
+    assert told.of("train_throughput", precision="fp16")
+    assert set(told.codes()) == {"precision_skipped"}
+
+
+def test_a_hole_in_the_batches_does_not_end_the_ladder(lab):
+    def script(step):
+        small = isinstance(step, Work) and step.params.get("batch") == 128 and step.label == "train_probe"
+        return OutOfMemory(message="CUDA out of memory") if small else None
+
+    told = run(lab, lab.h200(), script)
+    assert "batch_hole" in told.codes()
+    assert told.of("train_throughput", batch=256)
+
+
+def test_a_lost_worker_costs_one_step_and_the_next_is_fresh(lab):
+    lost = []
+
+    def script(step):
+        if isinstance(step, Work) and step.label == "train_probe" and not lost and step.params["batch"] == 64:
+            lost.append(step)
+            return Lost(message="worker crashed")
+        return None
+
+    told = run(lab, lab.h200(), script)
+    works = [s for s in told.steps if isinstance(s, Work)]
+    assert works[works.index(lost[0]) + 1].fresh
+    assert told.advised is not None
+    assert len(told.advised.advice) >= 2
+
+
+def test_lost_for_good_ends_with_advice_on_what_there_is(lab):
+    def script(step):
+        return Lost(message="card gone") if step_is_training(step) else None
+
+    told = run(lab, lab.h200(), script)
+    assert told.advised is not None
+    assert told.of("copy_bandwidth")
+
+
+@pytest.mark.parametrize("outcome", [Stopped(trigger="slowdown_margin", value=2.0, limit=3.0), Cancelled()])
+@pytest.mark.parametrize("at", [1, 5, 9, 14, 20, 24])
+def test_the_plan_ends_whenever_the_run_does(lab, outcome, at):
+    seen = []
+
+    def script(step):
+        seen.append(step)
+        return outcome if len(seen) == at else None
+
+    run(lab, lab.h200(), script)
+    assert len(seen) <= at, "no work after the end"
+
+
+def test_a_card_without_bf16_trains_in_fp16_and_flags_the_emulated_matmul(lab):
+    from dataclasses import replace
+
+    card = lab.h200(11.0)
+    base = lab.context_of(card)
+    context = replace(base, card=replace(base.card, compute_capability="7.5", name="NVIDIA GeForce RTX 2080 Ti"))
+    told = lab.Performer(card).perform(Tune().plan(context))
+    assert {p.params["precision"] for p in told.of("train_throughput")} == {"fp16", "fp32"}
+    assert not told.of("matmul_rate", precision="tf32")
+    assert all(Flag.EMULATED in p.flags for p in told.of("matmul_rate", precision="bf16"))
+
+
+def test_fp16_on_a_cpu_is_small_and_flagged(lab):
+    told = run(lab, lab.two_cores(), cpu=True)
+    (point,) = told.of("matmul_rate", precision="fp16")
+    assert Flag.EMULATED in point.flags
+    assert point.params["n"] <= 256
+
+
+@pytest.mark.parametrize("minutes", [0.0, 0.1, 121.0, -1.0])
+def test_minutes_out_of_range(minutes):
+    with pytest.raises(UsageError):
+        Tune(minutes=minutes)
