@@ -1,0 +1,1 @@
+"""The command line: the same engine and sessions as the window, without Qt."""

@@ -1,0 +1,61 @@
+"""``advise``: the advice of a stored session, with its evidence."""
+
+from gputuner.cli import document, results
+from gputuner.cli.context import Injected
+from gputuner.cli.options import Options
+from gputuner.cli.output import Output
+from gputuner.cli.ports import Stored
+from gputuner.cli.progress import point_line
+from gputuner.cli.sessions import Which, newest, session_document
+from gputuner.language.words import N_, _
+from gputuner.model.cards import Origin
+
+ABOUT = N_("Advice from what is known, with its evidence.")
+
+
+def advise(
+    session: Which = None,
+    /,
+    *,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Show the advice of a session.
+
+    Args:
+        session: which; None: the newest.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        if session is None and options.replay is not None:
+            session = str(options.replay)
+        stored = newest(setup, session)
+        try:
+            if output.json:
+                document.write(session_document("advise", stored), output.out)
+            else:
+                _show(output, stored)
+        finally:
+            stored.close()
+    return 0
+
+
+def _show(output: Output, stored: Stored) -> None:
+    summary = stored.summary()
+    output.line(_("From session {session}").format(session=summary.run_id))
+    if summary.origin is not Origin.MEASURED:
+        results.show_origin(output, summary.origin)
+    points = stored.points()
+    advice, questions = stored.advice()
+    for card in summary.cards:
+        results.show_limit(output, points, card)
+    results.show_advice(output, advice, model=results.MODEL)
+    used = {reference for entry in advice for reference in entry.evidence}
+    evidence = [point for point in points if point.id in used]
+    if evidence:
+        output.heading(_("Evidence"))
+        for point in evidence:
+            output.line(f"- {point_line(point)}")
+    results.show_questions(output, questions)

@@ -1,0 +1,148 @@
+"""What every command that runs an experiment does: choose cards, run on each in turn, show what was found."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gputuner.cli import crash, document, results
+from gputuner.cli.context import Context
+from gputuner.cli.options import Options
+from gputuner.cli.output import Output
+from gputuner.cli.planned import card_line, dry_run
+from gputuner.cli.ports import Setup
+from gputuner.cli.progress import Progress
+from gputuner.cli.running import Found, follow
+from gputuner.experiments.protocol import Experiment
+from gputuner.language import sentences
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.errors import ExitCode, GputunerError
+from gputuner.model.events import Outcome, RunFinished
+
+BUG = "bug"
+CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """One run that has ended, on which cards, and where its session lies."""
+
+    cards: Sequence[CardInfo]
+    found: Found
+    path: Path | None
+
+
+def measure(context: Context, options: Options, spec: Experiment) -> int:
+    """Run ``spec`` on each chosen card in turn, one session each; returns the exit code.
+
+    Raises:
+        GputunerError: it cannot start on the only card.
+    """
+    output = context.output(options)
+    with context.setup(options, experiment=True) as setup:
+        cards = setup.select(options.gpu, for_experiment=True)
+        if options.dry_run:
+            return dry_run(output, setup, spec, cards, options)
+        ended: list[Finished] = []
+        code = ExitCode.DONE.value
+        for card in cards:
+            try:
+                ended.append(_run(output, setup, spec, (card,), options))
+            except GputunerError as error:
+                if len(cards) == 1:
+                    raise
+                output.warn(f"{card_line(card)}: {sentences.error(error)}")
+                code = code or int(error.exit_code)
+                continue
+            code = code or ended[-1].found.exit_code
+            if ended[-1].found.outcome is Outcome.CANCELLED:
+                break
+        _tell(output, setup.origin, spec.name, ended)
+        return code
+
+
+def watch(context: Context, options: Options, spec: Experiment) -> int:
+    """Run ``spec``, which only watches, on all chosen cards at once; returns the exit code.
+
+    Raises:
+        GputunerError: it cannot start.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        cards = setup.select(options.gpu, for_experiment=False)
+        ended = _run(output, setup, spec, cards, options)
+        _tell(output, setup.origin, spec.name, [ended])
+        return ended.found.exit_code
+
+
+def _run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo], options: Options) -> Finished:
+    for card in cards:
+        output.note(card_line(card))
+    run = setup.start(spec, cards, share=options.share)
+    with Progress(output) as progress:
+        found = follow(run, (progress,))
+    finished = found.finished
+    if finished is not None and finished.error_code is not None:
+        if finished.error_code == BUG:
+            path = crash.keep_text(finished.error_text, setup.data_dir)
+            output.warn(sentences.bug(str(path)))
+        else:
+            output.warn(_why(finished))
+    return Finished(cards=cards, found=found, path=run.session_path)
+
+
+def _why(finished: RunFinished) -> str:
+    return sentences.error(finished.error_code or "", finished.error_params, finished.error_text)
+
+
+def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished]) -> None:
+    if output.json:
+        document.write(_document(origin, name, ended), output.out)
+        return
+    for each in ended:
+        found = each.found
+        if name == "tune":
+            results.show_figures(output, found.points)
+            results.show_limit(output, found.points, each.cards[0])
+            results.show_advice(output, found.advice, most=results.BEST, model=results.MODEL)
+            results.show_questions(output, found.questions)
+        results.show_end(output, found.outcome, origin, each.path)
+
+
+def _document(origin: Origin, name: str, ended: Sequence[Finished]) -> document.Json:
+    first = ended[0] if ended else None
+    body = document.head(
+        name,
+        origin,
+        outcome=_outcome(ended),
+        session_id=first.found.run_id if first and first.path else None,
+        session_path=first.path if first else None,
+    )
+    body["devices"] = [document.card(card) for each in ended for card in each.cards]
+    body |= document.found(
+        [point for each in ended for point in each.found.points],
+        [entry for each in ended for entry in each.found.advice],
+        [entry for each in ended for entry in each.found.questions],
+        [entry for each in ended for entry in each.found.warnings],
+    )
+    if len(ended) > 1:
+        body["sessions"] = [
+            {"session_id": each.found.run_id, "session_path": str(each.path), "outcome": each.found.outcome.value}
+            for each in ended
+        ]
+    errors = [each.found.finished for each in ended if each.found.finished and each.found.finished.error_code]
+    if errors:
+        body["error"] = {
+            "code": errors[0].error_code,
+            "message": _why(errors[0]),
+            "exit_code": errors[0].exit_code,
+        }
+    return body
+
+
+def _outcome(ended: Sequence[Finished]) -> Outcome:
+    """The worst of several: the first that did not complete."""
+    if not ended:
+        return Outcome.FAILED
+    return next(
+        (each.found.outcome for each in ended if each.found.outcome is not Outcome.COMPLETED), Outcome.COMPLETED
+    )

@@ -1,0 +1,82 @@
+"""How ``--help`` looks: plain aligned lines in the language in use."""
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from gputuner.cli.output import GAP, width
+from gputuner.language.words import N_, _
+
+if TYPE_CHECKING:
+    from cyclopts.help import HelpEntry, HelpPanel
+    from rich.console import Console, ConsoleOptions
+
+COMMANDS = N_("Commands")
+ARGUMENTS = N_("Arguments")
+OPTIONS = N_("Options")
+SHOW_HELP = N_("Show this text and end.")
+SHOW_VERSION = N_("Show the version and end.")
+_USAGE = N_("Usage")
+_NAMES_WIDTH = 26
+_WIDEST = 110
+
+
+class Manual:
+    """Renders what cyclopts tells of a command."""
+
+    def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
+        """One panel: its title and an entry a line."""
+        if not panel.entries:
+            return
+        console.print(f"{_(str(panel.title))}:", style="bold", markup=False, highlight=False)
+        for entry in panel.entries:
+            _print(console, _entry(entry, min(console.width, _WIDEST)))
+        console.print()
+
+    def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
+        """The line that shows how the command is written."""
+        text = _plain(usage).strip().removeprefix("Usage:").strip()
+        if text:
+            _print(console, f"{_(_USAGE)}: {text}\n")
+
+    def render_description(self, console: "Console", options: "ConsoleOptions", description: Any) -> None:
+        """What the command does."""
+        if text := _plain(description).strip():
+            _print(console, f"{_wrapped(_(text), min(console.width, _WIDEST), 0)}\n")
+
+
+def _entry(entry: "HelpEntry", columns: int) -> str:
+    names = "  " + ", ".join(entry.display_labels_with_metavar)
+    about = _(_plain(entry.description).strip())
+    if not about:
+        return names
+    body = _wrapped(about, columns, _NAMES_WIDTH + GAP)
+    if width(names) > _NAMES_WIDTH:
+        return f"{names}\n{' ' * (_NAMES_WIDTH + GAP)}{body}"
+    return f"{names}{' ' * (_NAMES_WIDTH + GAP - width(names))}{body}"
+
+
+def _wrapped(text: str, columns: int, indent: int) -> str:
+    """``text`` in lines of ``columns``; lines after the first are indented. Wide characters may break anywhere."""
+    room = max(20, columns - indent)
+    joint = "\n" + " " * indent
+    if width(text) == len(text):
+        return joint.join(textwrap.wrap(text, room, break_on_hyphens=False))
+    lines: list[str] = []
+    line = ""
+    for char in text:
+        if width(line + char) > room:
+            lines.append(line)
+            line = ""
+        line += char
+    return joint.join([*lines, line])
+
+
+def _plain(item: Any) -> str:
+    if item is None:
+        return ""
+    inner = getattr(item, "primary_renderable", item)
+    return str(getattr(inner, "plain", inner))
+
+
+def _print(console: "Console", text: str) -> None:
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

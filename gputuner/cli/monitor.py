@@ -1,0 +1,214 @@
+"""``monitor``: a live table on a terminal, a line per card and tick in a pipe."""
+
+import queue
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from gputuner.cli import document
+from gputuner.cli.context import Injected
+from gputuner.cli.options import Options, check_range
+from gputuner.cli.output import Output, columns
+from gputuner.cli.ports import Setup
+from gputuner.cli.readings import Latest, ticks
+from gputuner.language import numbers, sentences
+from gputuner.language.words import N_, _
+from gputuner.model.cards import CardInfo, CardState
+from gputuner.model.errors import ExitCode
+from gputuner.model.quantities import Quantity, limiter_of
+from gputuner.model.readings import Reading
+from gputuner.telemetry.feed import Feed, FeedState
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+ABOUT = N_("Live view of the cards in the terminal; --count and --interval for scripts.")
+COUNT = (1.0, 1e9)
+INTERVAL_S = (0.1, 3600.0)
+_COLUMNS: tuple[tuple[str, Quantity], ...] = (
+    (N_("core"), Quantity.CORE_TEMPERATURE_C),
+    (N_("memory"), Quantity.MEMORY_TEMPERATURE_C),
+    (N_("power"), Quantity.POWER_AVERAGE_W),
+    (N_("SM clock"), Quantity.SM_CLOCK_MHZ),
+    (N_("busy"), Quantity.GPU_UTILISATION),
+    (N_("used"), Quantity.MEMORY_USED_BYTES),
+    (N_("fan"), Quantity.FAN_FRACTION),
+    (N_("limited by"), Quantity.LIMIT_BITS),
+)
+
+
+def monitor(
+    *,
+    count: Annotated[
+        int | None, Parameter(name="--count", metavar="N", help=N_("Readings to show; without it, until stopped."))
+    ] = None,
+    interval: Annotated[float, Parameter(name="--interval", metavar="S", help=N_("Seconds between readings."))] = 1.0,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Watch the cards.
+
+    Args:
+        count: how many readings; None: until stopped (one with ``--json``).
+        interval: seconds between them.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    check_range("--count", count, COUNT, "")
+    check_range("--interval", interval, INTERVAL_S, "s")
+    output = context.output(options)
+    wanted = 1 if count is None and output.json else count
+    with context.setup(options) as setup:
+        cards = setup.select(options.gpu, for_experiment=False)
+        watching = Watching(feed=setup.feed, cards=cards, count=wanted, interval_s=interval)
+        if output.json:
+            return _document(output, setup, watching)
+        try:
+            with _screen(output) as show:
+                for shot in watching.shots():
+                    show(shot)
+        except KeyboardInterrupt:
+            return int(ExitCode.INTERRUPTED)
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """The cards and their newest readings at one time."""
+
+    t_ns: int
+    cards: Sequence[CardInfo]
+    latest: Latest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching:
+    """What to watch, how often and how long."""
+
+    feed: Feed
+    cards: Sequence[CardInfo]
+    count: int | None
+    interval_s: float
+    clock: Callable[[], float] = time.monotonic
+
+    def shots(self) -> Generator[Shot]:
+        """A shot every interval, the first as soon as the cards have answered; ends with the count or the feed."""
+        latest, current = Latest(), {card.uuid: card for card in self.cards}
+        shown, due_s, t_ns = 0, self.clock(), 0
+        with ticks(self.feed) as waiting:
+            while self.count is None or shown < self.count:
+                left_s = due_s - self.clock()
+                if left_s <= 0 and t_ns:
+                    yield Shot(t_ns=t_ns, cards=tuple(current.values()), latest=latest)
+                    shown += 1
+                    due_s = max(due_s + self.interval_s, self.clock())
+                    continue
+                try:
+                    tick = waiting.get(timeout=min(max(left_s, 0.02), 0.25))
+                except queue.Empty:
+                    if self.feed.status().state in (FeedState.ENDED, FeedState.CLOSED):
+                        return
+                    if left_s <= -self.interval_s and not t_ns:
+                        t_ns = time.monotonic_ns()
+                    continue
+                latest.take(tick.samples)
+                current |= {card.uuid: card for card in tick.cards if card.uuid in current}
+                t_ns = tick.t_ns
+
+
+def header() -> list[str]:
+    """Titles of the columns."""
+    return [_("card"), *(_(title) for title, _quantity in _COLUMNS)]
+
+
+def row(card: CardInfo, latest: Latest) -> list[str]:
+    """The readings of one card, a dash where there is none."""
+    if card.state is CardState.LOST:
+        return [_title(card), sentences.card_state(card.state), *([numbers.MISSING] * (len(_COLUMNS) - 1))]
+    now = latest.of(card)
+    return [_title(card), *(_cell(quantity, now[quantity]) for _name, quantity in _COLUMNS)]
+
+
+def _title(card: CardInfo) -> str:
+    return f"[{card.index}] {card.title}"
+
+
+def _cell(quantity: Quantity, entry: Reading) -> str:
+    if quantity is Quantity.LIMIT_BITS and isinstance(entry.value, (int, float)):
+        return sentences.limiter(limiter_of(int(entry.value)))
+    return numbers.reading(entry)
+
+
+@contextmanager
+def _screen(output: Output) -> Generator[Callable[[Shot], None]]:
+    if not output.out.isatty():
+        yield _Lines(output).show
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(console=Console(file=output.out), auto_refresh=False) as live:
+        yield lambda shot: live.update(_table(shot), refresh=True)
+
+
+class _Lines:
+    """Plain lines: the titles once, then a line per card and shot."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._widths: list[int] = []
+
+    def show(self, shot: Shot) -> None:
+        rows = [[_stamp(), *row(card, shot.latest)] for card in shot.cards]
+        if not self._widths:
+            lines = columns([[_("time"), *header()], *rows])
+            self._widths = [len(lines[0])]
+        else:
+            lines = columns([[_("time"), *header()], *rows])[1:]
+        for line in lines:
+            print(line, file=self._output.out, flush=True)
+
+
+def _stamp() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+def _table(shot: Shot) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_("Ctrl-C ends"))
+    for i, title in enumerate(header()):
+        table.add_column(Text(title), justify="left" if i in (0, len(_COLUMNS)) else "right", no_wrap=True)
+    for card in shot.cards:
+        table.add_row(*(Text(cell) for cell in row(card, shot.latest)))
+    return table
+
+
+def _document(output: Output, setup: Setup, watching: Watching) -> int:
+    code, shots = 0, list[document.Json]()
+    cards: Sequence[CardInfo] = watching.cards
+    try:
+        for shot in watching.shots():
+            cards = shot.cards
+            shots.append(
+                {
+                    "t_ns": shot.t_ns,
+                    "cards": {
+                        card.uuid: {q.value: document.reading(r) for q, r in shot.latest.of(card).items()}
+                        for card in cards
+                    },
+                }
+            )
+    except KeyboardInterrupt:
+        code = int(ExitCode.INTERRUPTED)
+    body = document.head("monitor", setup.origin)
+    body["devices"] = [document.card(card) for card in cards]
+    body["samples"] = shots
+    document.write(body, output.out)
+    return code

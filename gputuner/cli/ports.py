@@ -1,0 +1,261 @@
+"""What the commands need of the program below them; ``gputuner.assembly`` meets it.
+
+``assembly.open_setup`` is an ``OpenSetup``. Opening touches no card and starts no process: the telemetry starts with
+the first use of ``feed``, ``cards`` or ``select``, so that ``sessions`` and ``--help`` work on any machine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from gputuner.experiments.protocol import Experiment
+from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.events import Event, Outcome, Warned
+from gputuner.model.findings import Finding
+from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+from gputuner.telemetry.feed import Feed
+
+
+class Run(Protocol):
+    """A run under way: iterate its events; the last is ``RunFinished``."""
+
+    @property
+    def run_id(self) -> str:
+        """Identity of the run and of its session."""
+        ...
+
+    @property
+    def session_path(self) -> Path | None:
+        """Where the session is kept (None: it is not)."""
+        ...
+
+    def __iter__(self) -> Iterator[Event]:
+        """The events; blocks until the next one."""
+        ...
+
+    def cancel(self) -> None:
+        """End the run early; idempotent, from any thread or signal handler."""
+        ...
+
+
+class PlannedStep(Protocol):
+    """One step of a dry run."""
+
+    @property
+    def label(self) -> str:
+        """Stable key of the step's words."""
+        ...
+
+    @property
+    def params(self) -> Mapping[str, Scalar]:
+        """What the step is done to."""
+        ...
+
+    @property
+    def expected_s(self) -> float:
+        """Seconds it should take."""
+        ...
+
+
+class Summary(Protocol):
+    """A stored session in short (``sessions``' own summary)."""
+
+    @property
+    def run_id(self) -> str:
+        """Identity of the run."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        ...
+
+    @property
+    def experiment(self) -> str:
+        """Name of the experiment (``tune``, ``record``)."""
+        ...
+
+    @property
+    def started_unix_s(self) -> float:
+        """When it began (unix time)."""
+        ...
+
+    @property
+    def duration_s(self) -> float | None:
+        """How long it took; None while it runs or where its end is not known."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """None: still running, or the program was killed."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        ...
+
+    @property
+    def cards(self) -> tuple[CardInfo, ...]:
+        """The cards it is about."""
+        ...
+
+    @property
+    def point_count(self) -> int:
+        """How many figures it holds."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of its files."""
+        ...
+
+
+class Stored(Protocol):
+    """A stored session, read back."""
+
+    def summary(self) -> Summary:
+        """The session in short."""
+        ...
+
+    def points(self) -> Sequence[Point]:
+        """All figures."""
+        ...
+
+    def advice(self) -> tuple[Sequence[Advice], Sequence[Question]]:
+        """Advice and open questions."""
+        ...
+
+    def warnings(self) -> Sequence[Warned]:
+        """All warnings."""
+        ...
+
+    def close(self) -> None:
+        """Close the file; idempotent."""
+        ...
+
+
+class Library(Protocol):
+    """The stored sessions of one data folder."""
+
+    def list(self) -> Sequence[Summary]:
+        """All sessions, newest first; a file that cannot be read is left out and warned of."""
+        ...
+
+    def find(self, which: str | None) -> Path:
+        """The file of a session by id, unique prefix or path (None: the newest finished one).
+
+        Raises:
+            StoreError: none or several fit.
+        """
+        ...
+
+    def open(self, path: Path) -> Stored:
+        """Read a session (also one that is still being written).
+
+        Raises:
+            StoreError: not a session, damaged, or of a newer version.
+        """
+        ...
+
+    def export(self, path: Path, form: str, target: Path) -> Sequence[Path]:
+        """Write a session as ``csv``, ``json`` or ``parquet``; the files written.
+
+        Raises:
+            StoreError: it cannot be read or written, or the extra for ``parquet`` is missing.
+        """
+        ...
+
+    def delete(self, path: Path) -> None:
+        """Remove a session's files.
+
+        Raises:
+            StoreError: it is being written now, or may not be removed.
+        """
+        ...
+
+
+class Setup(Protocol):
+    """The program as the options ask for it."""
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        ...
+
+    @property
+    def data_dir(self) -> Path:
+        """Where sessions and logs lie."""
+        ...
+
+    @property
+    def feed(self) -> Feed:
+        """The telemetry of all cards; starts on first use."""
+        ...
+
+    @property
+    def sessions(self) -> Library:
+        """The stored sessions."""
+        ...
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """Every card (the card ``cpu`` among them only where there is no other)."""
+        ...
+
+    def host(self) -> HostFingerprint:
+        """The machine around the cards."""
+        ...
+
+    def select(self, selection: str | None, *, for_experiment: bool) -> tuple[CardInfo, ...]:
+        """The cards that ``--gpu`` names; None: all for viewing, for an experiment the one that suits best.
+
+        Raises:
+            NoCard: there is none such.
+            UsageError: the selection is empty or fits several cards.
+        """
+        ...
+
+    def start(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool) -> Run:
+        """Start an experiment on each of ``cards`` in turn.
+
+        Raises:
+            CardBusy: others compute on a card and ``share`` is False, or another run holds it.
+            UsageError: the cards are replayed.
+        """
+        ...
+
+    def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool) -> Sequence[PlannedStep]:
+        """The steps that ``start`` would take; touches nothing."""
+        ...
+
+    def doctor(self) -> Sequence[Finding]:
+        """What on this machine stands in the way; never raises for what it finds."""
+        ...
+
+    def close(self) -> None:
+        """Stop the telemetry and every child; idempotent."""
+        ...
+
+
+class OpenSetup(Protocol):
+    """``assembly.open_setup``."""
+
+    def __call__(
+        self,
+        *,
+        simulate: tuple[str, ...] = (),
+        replay: Path | None = None,
+        data_dir: Path | None = None,
+        python: str | None = None,
+        memory_cap_bytes: int | None = None,
+    ) -> Setup:
+        """Put the program together.
+
+        Raises:
+            UsageError: ``simulate`` names no card of the catalogue.
+            StoreError: the file to replay cannot be read.
+        """
+        ...

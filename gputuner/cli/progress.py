@@ -1,0 +1,149 @@
+"""The progress of a run on stderr: one live line on a terminal, a line per step and figure in a pipe."""
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from gputuner.cli.output import Output
+from gputuner.language import numbers, sentences
+from gputuner.language.words import _
+from gputuner.model.events import (
+    Event,
+    PointMeasured,
+    StepFinished,
+    StepStarted,
+    TelemetrySampled,
+    TorchFound,
+    Warned,
+    WorkerExited,
+)
+from gputuner.model.points import Point
+from gputuner.model.quantities import Quantity
+from gputuner.model.samples import Sample
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.text import Text
+
+_FINE_EXITS = {"finished", "cancelled"}
+
+
+class Progress:
+    """A view of a run. Use it as a context: on a terminal the live line is removed at the end."""
+
+    def __init__(self, output: Output, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock`` gives seconds for the time that is left."""
+        self._output = output
+        self._clock = clock
+        self._step: StepStarted | None = None
+        self._step_at_s = 0.0
+        self._readings = ""
+        self._live: Live | None = None
+
+    def __enter__(self) -> Self:
+        """Start the live line where there is a terminal to show it."""
+        if not self._output.quiet and self._output.err.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(
+                console=Console(file=self._output.err),
+                get_renderable=self._status,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove the live line."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def show(self, event: Event) -> None:
+        """Show what an event tells of the way."""
+        match event:
+            case StepStarted():
+                self._step, self._step_at_s = event, self._clock()
+                if self._live is None:
+                    self._say(_step_line(event, event.remaining_s))
+            case PointMeasured():
+                self._say(f"  {point_line(event.point)}")
+            case Warned():
+                self._output_warning(sentences.warning(event.code, event.params))
+            case TelemetrySampled() if self._live is not None and event.samples:
+                self._readings = readings_line(event.samples[0])
+            case TorchFound():
+                self._detail(f"torch {event.torch.version}, Python {event.torch.python}, {event.torch.interpreter}")
+            case StepFinished() if event.result != "done":
+                self._detail(f"  {sentences.step_result(event.result)} {event.message}".rstrip())
+            case WorkerExited() if event.why not in _FINE_EXITS:
+                self._detail(f"  {event.worker}: {event.why} {event.exit_code or ''} {event.stderr_tail}".rstrip())
+            case _:
+                pass
+
+    def _say(self, text: str) -> None:
+        if not self._output.quiet:
+            self._print(text)
+
+    def _detail(self, text: str) -> None:
+        if self._output.verbose:
+            self._print(text)
+
+    def _output_warning(self, text: str) -> None:
+        self._print(_("Note: {text}").format(text=text))
+
+    def _print(self, text: str) -> None:
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        else:
+            print(text, file=self._output.err, flush=True)
+
+    def _status(self) -> "Text":
+        from rich.text import Text
+
+        if self._step is None:
+            return Text(_("starting"), style="dim", overflow="ellipsis", no_wrap=True)
+        left_s = max(0.0, self._step.remaining_s - (self._clock() - self._step_at_s))
+        text = Text(_step_line(self._step, left_s), overflow="ellipsis", no_wrap=True)
+        if self._readings:
+            text.append(f"   {self._readings}", style="dim")
+        return text
+
+
+def _step_line(step: StepStarted, left_s: float) -> str:
+    what = sentences.step(step.label, step.params)
+    left = _("{time} left").format(time=numbers.duration(round(left_s)))
+    return f"[{step.index}/{step.total}] {what} · {left}"
+
+
+def point_line(point: Point) -> str:
+    """A figure in one line: what of, the value with its interval, and what is wrong with it."""
+    spread = point.spread
+    low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
+    figure = numbers.interval(point.value, low, high, point.unit)
+    line = f"{sentences.metric(point.metric)}, {sentences.settings(point.params)}".rstrip(", ")
+    flags = "; ".join(sentences.flag(flag) for flag in point.flags)
+    return f"{line}: {figure}" + (f"  [{flags}]" if flags else "")
+
+
+def readings_line(sample: Sample) -> str:
+    """The few readings that matter while a run goes on."""
+    parts = [
+        numbers.value(sample.values[quantity], unit)
+        for quantity, unit in (
+            (Quantity.CORE_TEMPERATURE_C, "degC"),
+            (Quantity.POWER_AVERAGE_W, "W"),
+            (Quantity.SM_CLOCK_MHZ, "MHz"),
+            (Quantity.GPU_UTILISATION, "fraction"),
+            (Quantity.MEMORY_USED_BYTES, "bytes"),
+        )
+        if quantity in sample.values
+    ]
+    return " · ".join(parts)

@@ -1,0 +1,139 @@
+"""What a run found, in plain words: what limits you, the best advices, the figures, where the session lies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gputuner.cli.output import Output
+from gputuner.language import numbers, sentences
+from gputuner.language.words import N_, _
+from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.events import Outcome
+from gputuner.model.points import Point
+from gputuner.model.quantities import Limiter
+
+BEST = 3
+MODEL = "ResNet-50"
+_SUSTAINED = "sustained"
+_LITTLE = 0.01
+
+_LIMITS: dict[Limiter, str] = {
+    Limiter.POWER: N_("The power limit held the clock back {share:fraction} of the time under sustained load."),
+    Limiter.THERMAL_SOFTWARE: N_("Heat held the clock back {share:fraction} of the time under sustained load."),
+    Limiter.THERMAL_HARDWARE: N_(
+        "Heat forced the card to slow down {share:fraction} of the time under sustained load; its cooling needs care."
+    ),
+    Limiter.POWER_BRAKE: N_(
+        "The power brake slowed the card {share:fraction} of the time under sustained load; check the power supply."
+    ),
+    Limiter.USER_CAP: N_("A clock set by a user held the card back {share:fraction} of the time under sustained load."),
+    Limiter.SYNC_BOOST: N_("Sync boost held the clock back {share:fraction} of the time under sustained load."),
+    Limiter.NONE: N_("Nothing held the clock back under sustained load."),
+}
+
+
+def show_figures(output: Output, points: Sequence[Point]) -> None:
+    """A table of all figures."""
+    if not points:
+        return
+    output.heading(_("Figures"))
+    headers = (_("figure"), _("of"), _("value"), _("remarks"))
+    rows = [
+        (
+            sentences.metric(point.metric),
+            sentences.settings(point.params),
+            _figure(point),
+            "; ".join(sentences.flag(flag) for flag in point.flags),
+        )
+        for point in points
+    ]
+    output.table(headers, rows, right=(2,))
+
+
+def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
+    """What limits the card under sustained load."""
+    sentence = limit_sentence(points, card)
+    if sentence:
+        output.heading(_("What limits you"))
+        output.line(sentence)
+
+
+def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
+    """One sentence on what held a card back; empty where nothing was measured."""
+    from gputuner.analysis.limits import what_limits
+    from gputuner.language.filling import fill
+
+    own = [p for p in points if p.card == card.uuid and p.conditions is not None]
+    sustained = [p for p in own if _SUSTAINED in (p.params.get("phase"), p.metric.partition("_")[0])]
+    windows = [p.conditions for p in sustained or own if p.conditions is not None]
+    if not windows:
+        return ""
+    told = any(window.limited_s for window in windows)
+    if not told:
+        return _("This card does not tell what holds its clock back.")
+    held = what_limits(windows)
+    if held.limiter not in _LIMITS or held.share < _LITTLE:
+        return _(_LIMITS[Limiter.NONE])
+    return fill(_LIMITS[held.limiter], {"share": held.share})
+
+
+def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = None, model: str | None = None) -> None:
+    """The best advices with gain, reason and text to paste; ``model`` names what they are about."""
+    if not advice:
+        output.heading(_("Advice"))
+        output.line(_("No advice: nothing that was measured calls for a change."))
+        return
+    shown = advice[:most]
+    output.heading(_("The best advice") if len(shown) < len(advice) else _("Advice"))
+    for number, entry in enumerate(shown, 1):
+        _show_one(output, number, entry)
+    if len(shown) < len(advice):
+        output.line(_("{n} more: gputuner --cli advise").format(n=len(advice) - len(shown)))
+    if model:
+        output.line(_("All this is about {model} until your own model is measured.").format(model=model))
+
+
+def _show_one(output: Output, number: int, entry: Advice) -> None:
+    output.line(f"{number}. {sentences.advice_title(entry)}")
+    output.line(f"   {sentences.advice_action(entry)}")
+    if entry.gain is not None:
+        output.line(f"   {_('expected gain')}: {sentences.gain(entry.gain)}")
+    output.line(f"   {_('why')}: {sentences.advice_why(entry)}")
+    output.line(f"   {_('rests on')}: {sentences.confidence(entry.confidence)}")
+    if entry.risk:
+        output.line(f"   {_('Take care: this changes settings or hardware.')}")
+    for text in (entry.snippet or "").splitlines():
+        output.line(f"     | {text}")
+
+
+def show_questions(output: Output, questions: Sequence[Question]) -> None:
+    """What to measure next."""
+    if not questions:
+        return
+    output.heading(_("Not known yet"))
+    for entry in questions:
+        output.line(f"- {sentences.question(entry)}")
+        output.line(f"     {entry.command}")
+
+
+def show_end(output: Output, outcome: Outcome, origin: Origin | None, session: Path | None) -> None:
+    """How the run ended, where its session lies, how to look at it."""
+    output.line()
+    if outcome is not Outcome.COMPLETED:
+        output.line(_("The run: {outcome}.").format(outcome=sentences.outcome(outcome)))
+    if origin is not None and origin is not Origin.MEASURED:
+        show_origin(output, origin)
+    if session is not None:
+        output.line(_("Session: {path}").format(path=session))
+        output.line(_("Open it in the window: gputuner {path}").format(path=session))
+
+
+def show_origin(output: Output, origin: Origin) -> None:
+    """That the figures are not from a real card."""
+    output.line(_("All figures are {origin}, not measured on a real card.").format(origin=sentences.origin(origin)))
+
+
+def _figure(point: Point) -> str:
+    spread = point.spread
+    low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
+    return numbers.interval(point.value, low, high, point.unit)

@@ -1,0 +1,237 @@
+"""``sessions``: the stored sessions: list, show, export, delete."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from gputuner.cli import document, results
+from gputuner.cli.context import Injected
+from gputuner.cli.options import Options
+from gputuner.cli.ports import Setup, Stored, Summary
+from gputuner.language import numbers, sentences
+from gputuner.language.words import N_, _
+from gputuner.model.events import Outcome
+
+ABOUT = N_("Stored sessions: list, show, export, delete.")
+_LIST = N_("List the stored sessions, the newest first.")
+_SHOW = N_("Show what a session found.")
+_EXPORT = N_("Write a session as CSV, JSON or Parquet.")
+_DELETE = N_("Delete sessions for good.")
+
+Which = Annotated[
+    str | None, Parameter(help=N_("Session by id, unique beginning of it, or file; by default the newest."))
+]
+Form = Literal["csv", "json", "parquet"]
+
+
+def list_sessions(
+    *,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """List the stored sessions.
+
+    Args:
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        stored = setup.sessions.list()
+        if output.json:
+            body = document.head("sessions.list", None)
+            body["sessions"] = [_summary(entry) for entry in stored]
+            document.write(body, output.out)
+        elif not stored:
+            output.line(_("No sessions yet. Make one: gputuner --cli tune"))
+        else:
+            headers = (_("session"), _("began"), _("took"), _("cards"), _("figures"), _("ended"))
+            output.table(headers, [_row(entry) for entry in stored], right=(2, 4))
+    return 0
+
+
+def show(
+    session: Which = None,
+    /,
+    *,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Show what a session found.
+
+    Args:
+        session: which.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        path = setup.sessions.find(session)
+        stored = setup.sessions.open(path)
+        try:
+            summary = stored.summary()
+            if output.json:
+                document.write(session_document("sessions.show", stored), output.out)
+                return 0
+            output.pairs(_about(summary))
+            points = stored.points()
+            advice, questions = stored.advice()
+            results.show_figures(output, points)
+            for card in summary.cards:
+                results.show_limit(output, points, card)
+            if points:
+                results.show_advice(output, advice, model=results.MODEL)
+            results.show_questions(output, questions)
+            for warned in stored.warnings():
+                output.line(_("Note: {text}").format(text=sentences.warning(warned.code, warned.params)))
+            results.show_end(output, summary.outcome or Outcome.COMPLETED, summary.origin, summary.path)
+        finally:
+            stored.close()
+    return 0
+
+
+def export(
+    session: Which = None,
+    /,
+    *,
+    form: Annotated[Form, Parameter(name="--format", metavar="FORM", help=N_("csv, json or parquet."))] = "csv",
+    out: Annotated[
+        Path | None,
+        Parameter(name="--out", metavar="FILE", help=N_("Where to write; by default a name in the current folder.")),
+    ] = None,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Write a session in another form.
+
+    Args:
+        session: which.
+        form: ``csv``, ``json`` or ``parquet``.
+        out: target; None: ``<session>.<form>`` in the current folder.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        path = setup.sessions.find(session)
+        target = Path(f"{path.stem}.{form}") if out is None else out
+        written = setup.sessions.export(path, form, target)
+        if output.json:
+            body = document.head("sessions.export", None, session_path=path)
+            body["files"] = [str(each) for each in written]
+            document.write(body, output.out)
+        else:
+            for each in written:
+                output.line(_("Written: {path}").format(path=each))
+    return 0
+
+
+def delete(
+    sessions: Annotated[str, Parameter(help=N_("Session by id, unique beginning of it, or file."))],
+    /,
+    *more: Annotated[str, Parameter(help=N_("Further sessions."))],
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Delete sessions. All names are looked up before the first file goes.
+
+    Args:
+        sessions: which.
+        more: further ones.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    with context.setup(options) as setup:
+        paths = dict.fromkeys(setup.sessions.find(name) for name in (sessions, *more))
+        for path in paths:
+            setup.sessions.delete(path)
+            output.line(_("Deleted: {path}").format(path=path))
+        if output.json:
+            body = document.head("sessions.delete", None)
+            body["sessions"] = [{"session_id": path.stem, "session_path": str(path)} for path in paths]
+            document.write(body, output.out)
+    return 0
+
+
+COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
+    ("list", list_sessions, _LIST),
+    ("show", show, _SHOW),
+    ("export", export, _EXPORT),
+    ("delete", delete, _DELETE),
+)
+"""Name, function, one line of help."""
+
+
+def session_document(command: str, stored: Stored) -> document.Json:
+    """A stored session as the document of a command."""
+    summary = stored.summary()
+    advice, questions = stored.advice()
+    body = document.head(
+        command,
+        summary.origin,
+        outcome=summary.outcome or Outcome.FAILED,
+        session_id=summary.run_id,
+        session_path=summary.path,
+    )
+    body["devices"] = [document.card(card) for card in summary.cards]
+    body |= document.found(stored.points(), advice, questions, stored.warnings())
+    return body
+
+
+def newest(setup: Setup, session: str | None) -> Stored:
+    """The session named, or the newest.
+
+    Raises:
+        StoreError: there is none such.
+    """
+    return setup.sessions.open(setup.sessions.find(session))
+
+
+def _summary(entry: Summary) -> document.Json:
+    return {
+        "session_id": entry.run_id,
+        "session_path": str(entry.path),
+        "experiment": entry.experiment,
+        "started_unix_s": entry.started_unix_s,
+        "duration_s": entry.duration_s,
+        "outcome": entry.outcome.value if entry.outcome else None,
+        "origin": entry.origin.value,
+        "simulated": entry.origin.value == "simulated",
+        "devices": [{"uuid": card.uuid, "title": card.title} for card in entry.cards],
+        "points": entry.point_count,
+        "size_bytes": entry.size_bytes,
+    }
+
+
+def _row(entry: Summary) -> tuple[str, ...]:
+    return (
+        entry.run_id,
+        _began(entry),
+        numbers.value(entry.duration_s, "s"),
+        ", ".join(card.title for card in entry.cards),
+        str(entry.point_count),
+        _ended(entry),
+    )
+
+
+def _about(entry: Summary) -> Sequence[tuple[str, str]]:
+    return (
+        (_("session"), entry.run_id),
+        (_("began"), _began(entry)),
+        (_("took"), numbers.value(entry.duration_s, "s")),
+        (_("cards"), ", ".join(card.title for card in entry.cards)),
+        (_("origin"), sentences.origin(entry.origin)),
+        (_("ended"), _ended(entry)),
+    )
+
+
+def _began(entry: Summary) -> str:
+    return datetime.fromtimestamp(entry.started_unix_s).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _ended(entry: Summary) -> str:
+    return sentences.outcome(entry.outcome) if entry.outcome else _("no end stored")

@@ -1,0 +1,79 @@
+"""What cyclopts finds wrong with a command line, as one of our own errors."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Literal, get_args, get_origin
+
+from cyclopts import CycloptsError
+from cyclopts.exceptions import (
+    CoercionError,
+    MissingArgumentError,
+    RepeatArgumentError,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
+
+from gputuner.model.errors import UsageError
+
+_EXPECTED: dict[object, str] = {float: "a number", int: "a whole number"}
+
+
+def usage_error(error: CycloptsError, commands: Sequence[str]) -> UsageError:
+    """The error in our words; ``commands`` are the names that exist at the top."""
+    manual = " ".join(("gputuner --cli", *(error.command_chain or ()), "--help"))
+    match error:
+        case UnknownOptionError():
+            return _unknown_option(error, manual)
+        case UnknownCommandError():
+            return _unknown_command(error, commands)
+        case CoercionError():
+            return _coercion(error)
+        case RepeatArgumentError():
+            return UsageError("option_repeated", str(error), option=error.token.keyword)
+        case MissingArgumentError() if error.keyword or _given_keyword(error):
+            return UsageError("option_needs_value", str(error), option=error.keyword or _given_keyword(error))
+        case MissingArgumentError():
+            name = error.argument.name.lstrip("-").upper() if error.argument else ""
+            return UsageError("argument_missing", str(error), argument=name, help=manual)
+        case UnusedCliTokensError():
+            extra = (error.unused_tokens or [""])[0]
+            return UsageError("argument_unexpected", str(error), argument=extra, help=manual)
+        case _:
+            return UsageError("usage", str(error))
+
+
+def _unknown_option(error: UnknownOptionError, manual: str) -> UsageError:
+    option = (error.token.keyword or error.token.value or "").split("=", 1)[0]
+    known = [name for argument in error.argument_collection for name in argument.names]
+    close = get_close_matches(option, known, n=1, cutoff=0.6)
+    if close:
+        return UsageError("option_unknown_like", str(error), option=option, like=close[0])
+    return UsageError("option_unknown", str(error), option=option, help=manual)
+
+
+def _unknown_command(error: UnknownCommandError, commands: Sequence[str]) -> UsageError:
+    token = (error.unused_tokens or [""])[0]
+    if token.startswith("-"):
+        return UsageError("option_before_command", str(error), option=token)
+    known = commands
+    if error.app is not None and error.command_chain:
+        known = [name for name in error.app if not name.startswith("-")]
+    return UsageError("command_unknown", str(error), command=token, known=", ".join(known))
+
+
+def _coercion(error: CoercionError) -> UsageError:
+    token, argument = error.token, error.argument
+    option = (token.keyword if token else None) or (argument.name if argument else "")
+    expected = _EXPECTED.get(error.target_type, str(getattr(error.target_type, "__name__", error.target_type)))
+    if get_origin(error.target_type) is Literal:
+        expected = ", ".join(str(choice) for choice in get_args(error.target_type))
+    return UsageError(
+        "option_value", str(error), option=option, value=repr(token.value) if token else "", expected=expected
+    )
+
+
+def _given_keyword(error: MissingArgumentError) -> str | None:
+    if error.argument is None:
+        return None
+    return next((token.keyword for token in reversed(error.argument.tokens) if token.keyword), None)

@@ -1,0 +1,1 @@
+"""Words for people: codes and values become sentences in English or Simplified Chinese."""

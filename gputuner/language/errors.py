@@ -1,0 +1,146 @@
+"""One sentence for each error: what happened, what it means, what to do."""
+
+from collections.abc import Mapping
+
+from gputuner.language.filling import fill
+from gputuner.language.words import N_
+from gputuner.model.errors import GputunerError
+
+_ENDINGS: dict[str, str] = {
+    "cancelled": N_("Interrupted; what was measured is kept."),
+    "timed_out": N_("The run took far longer than planned and was ended; what was measured is kept."),
+    "bug": N_("This is a bug in gputuner; its details are in {path}."),
+}
+
+_USAGE: dict[str, str] = {
+    "option_out_of_range": N_("{option} is {value}, but must lie between {low} and {high} {unit}."),
+    "option_value": N_("{option} cannot be {value}; it takes {expected}."),
+    "option_needs_value": N_("{option} needs a value after it."),
+    "option_repeated": N_("{option} was given more than once; give it once."),
+    "option_unknown": N_("There is no option {option} here; see {help}."),
+    "option_unknown_like": N_("There is no option {option} here; did you mean {like}?"),
+    "option_before_command": N_("{option} comes before the command; options stand after the command's name."),
+    "command_unknown": N_("There is no command {command}; there are {known}."),
+    "argument_missing": N_("{argument} is missing; see {help}."),
+    "argument_unexpected": N_("{argument} is one argument too many; see {help}."),
+    "usage": N_("This command line cannot be understood: {message}"),
+    "minutes_out_of_range": N_("The time budget is {value} minutes, but must lie between {low} and {high}."),
+    "duration_out_of_range": N_("The duration is {value} s, but must be above 0 and at most ten years."),
+    "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
+    "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
+    "selection_empty": N_("--gpu names no card; name one, or leave the option out."),
+    "selection_ambiguous": N_("{selection} fits several cards ({cards}); give more of the UUID."),
+    "replay_no_experiment": N_(
+        "An experiment cannot run on a replay, which cannot be put under load; leave --replay out."
+    ),
+    "dry_run_no_experiment": N_("--dry-run is for experiments such as tune; this command measures nothing."),
+    "catalog_unknown": N_("The catalogue has no card {card}; known are {known}."),
+}
+
+_CARDS: dict[str, str] = {
+    "no_such_card": N_("There is no card {card} here; see what `gputuner --cli devices` lists."),
+    "no_card": N_("No card was found; `gputuner --cli doctor` says why, and `--gpu cpu` measures the processor."),
+    "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
+    "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
+    "card_asleep": N_("{card} sleeps and is not woken by watching; start something on it first, then try again."),
+    "card_lost": N_("{card} has fallen off the bus; the machine must be restarted before it can be used again."),
+    "no_permission": N_("The driver refuses this to your user; run `gputuner --cli doctor` for the remedy."),
+}
+
+_DRIVER: dict[str, str] = {
+    "nvml_absent": N_(
+        "The NVIDIA driver's library is not there; install the driver, or measure the processor with --gpu cpu."
+    ),
+    "nvml_impostor": N_(
+        "The module pynvml at {path} is not NVIDIA's; uninstall the package it came from and install nvidia-ml-py."
+    ),
+    "driver_mismatch": N_(
+        "The driver's library and its kernel module have different versions, as after an update; restart the machine."
+    ),
+    "driver_failed": N_("The driver failed: {message}. Restart the machine if it happens again."),
+}
+
+_WORKER: dict[str, str] = {
+    "torch_missing": N_("{interpreter} has no torch; name a Python that has it with --python, or install torch there."),
+    "torch_too_old": N_("torch {version} is too old; 2.4 or newer is needed. Name another Python with --python."),
+    "no_kernels_for_card": N_(
+        "This torch has no kernels for the card ({capability}; it has {arch_list}); name a Python with another build "
+        "of torch with --python."
+    ),
+    "driver_too_old_for_torch": N_(
+        "The driver is too old for this torch, which was built for CUDA {cuda}; update the driver, or name a Python "
+        "with a build for an older CUDA with --python."
+    ),
+    "cuda_unavailable": N_(
+        "torch finds no usable card: {message}; `gputuner --cli doctor` says what stands in the way."
+    ),
+    "worker_start_failed": N_(
+        "The measuring process could not start: {message}; check the Python given with --python."
+    ),
+    "worker_start_timeout": N_(
+        "The measuring process did not start within {seconds:s}; the machine may be overloaded."
+    ),
+    "worker_lost": N_("The measuring process ended unexpectedly: {message}."),
+    "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
+    "does_not_fit": N_("Not even the smallest size fits in memory; free memory on the card, or raise --memory-cap."),
+    "out_of_memory": N_("It does not fit in memory; free memory on the card, or choose a smaller size."),
+    "user_code": N_("Your own code failed: {message}"),
+    "python_not_found": N_("There is no Python at {path}; give --python the path of an interpreter."),
+}
+
+_FILES: dict[str, str] = {
+    "file_not_found": N_("There is no file {path}; check the path."),
+    "file_unreadable": N_("{path} cannot be read: {message}"),
+    "data_dir_unwritable": N_("Nothing can be written to {path}; choose another folder with --data-dir."),
+    "disk_full": N_("The disk that holds {path} is full; what was measured so far is kept. Make room and start again."),
+    "session_unknown": N_("There is no session {session}; see what `gputuner --cli sessions list` shows."),
+    "session_ambiguous": N_("{session} fits several sessions ({sessions}); give more of its name."),
+    "session_newer": N_("{path} was written by a newer gputuner; update this one to read it."),
+    "session_malformed": N_("{path} is not a session of gputuner, or it is damaged: {message}"),
+    "session_in_use": N_("{session} is being written now; wait until its run has ended."),
+    "no_sessions": N_("There is no session yet; `gputuner --cli tune` makes one."),
+    "event_malformed": N_("A record of the session is damaged and cannot be read."),
+    "record_malformed": N_("A record of the session is damaged and cannot be read."),
+    "export_extra_missing": N_("Parquet needs the package pyarrow; install it, or export as csv or json."),
+    "export_exists": N_("{path} exists already; name another file with --out."),
+    "export_failed": N_("{path} cannot be written: {message}"),
+}
+
+_SAFETY: dict[str, str] = {
+    "safety_telemetry_silent": N_(
+        "Stopped for safety: the card told nothing for {limit:s}; what was measured is kept."
+    ),
+    "safety_xid": N_("Stopped for safety: the driver reported the error XID {value}; look for it in the kernel's log."),
+    "safety_core_hot": N_(
+        "Stopped for safety: the core was {value:degC} from its slowdown temperature; look at the cooling."
+    ),
+    "safety_core_user_limit": N_("Stopped for safety: the core reached {value:degC}, your limit is {limit:degC}."),
+    "safety_memory_hot": N_(
+        "Stopped for safety: the memory reached {value:degC}; look at its pads and at the air flow."
+    ),
+    "safety_power_above_limit": N_("Stopped for safety: the card drew {value:W} although its limit is {limit:W}."),
+    "safety_fan_stopped": N_(
+        "Stopped for safety: a fan stood still while the core was at {value:degC}; check the fan."
+    ),
+}
+
+ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _DRIVER | _WORKER | _FILES | _SAFETY
+
+
+def error(entry: GputunerError | str, params: Mapping[str, object] | None = None, text: str = "") -> str:
+    """The sentence for an error, or for a code with its values; the English text given where the code is unknown."""
+    if isinstance(entry, GputunerError):
+        return error(entry.code, entry.params, str(entry))
+    if entry not in ERRORS:
+        return text or entry
+    return fill(ERRORS[entry], {"message": text, **(params or {})})
+
+
+def bug(path: str) -> str:
+    """What to say when the program itself failed."""
+    return error("bug", {"path": path})
+
+
+def interrupted() -> str:
+    """What to say after the user's interruption."""
+    return error("cancelled")

@@ -1,0 +1,97 @@
+"""Figures for people: units, scales, significant digits. Inside the program values stay in SI-like units."""
+
+from math import floor, log10
+
+from gputuner.language.words import N_, _
+from gputuner.model.readings import Reading, Scalar
+
+MISSING = "—"
+
+_BINARY: tuple[tuple[float, str], ...] = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+_RATE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "bytes": _BINARY,
+    "FLOP/s": tuple((factor, f"{prefix}FLOP/s") for factor, prefix in _RATE),
+    "bytes/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _RATE),
+    "J": ((3.6e6, "kWh"), (1e3, "kJ"), (1.0, "J")),
+    "J/sample": ((1.0, N_("J/sample")), (1e-3, N_("mJ/sample"))),
+    "fraction": ((0.01, "%"),),
+    "degC": ((1.0, "°C"),),
+    "C": ((1.0, "°C"),),
+}
+_LABELS = {"samples/s": N_("samples/s"), "samples": N_("samples"), "": "", "1": ""}
+
+
+def number(value: float, digits: int = 3) -> str:
+    """``value`` with ``digits`` significant digits (whole numbers in full), never in scientific notation."""
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    rounded = float(f"{value:.{digits}g}")
+    decimals = max(0, digits - 1 - floor(log10(abs(rounded)))) if rounded else 0
+    return f"{value if decimals == 0 else rounded:.{decimals}f}"
+
+
+def scale(value: float, unit: str) -> tuple[float, str]:
+    """Factor and label that suit ``value`` (in ``unit``): divide by the factor, append the label."""
+    steps = _SCALES.get(unit)
+    if steps is None:
+        return 1.0, _(_LABELS[unit]) if unit in _LABELS else unit
+    for factor, label in steps:
+        if abs(value) >= factor:
+            return factor, _(label)
+    return steps[-1][0], _(steps[-1][1])
+
+
+def value(figure: Scalar | None, unit: str = "") -> str:
+    """One figure with its unit, as people read it; a dash where there is none."""
+    if figure is None:
+        return MISSING
+    if isinstance(figure, bool):
+        return _("yes") if figure else _("no")
+    if isinstance(figure, str):
+        return figure
+    if unit in {"s", "ns", "min"}:
+        return duration(figure * {"s": 1.0, "ns": 1e-9, "min": 60.0}[unit])
+    factor, label = scale(figure, unit)
+    return _joined(number(figure / factor), label)
+
+
+def interval(figure: float, low: float | None, high: float | None, unit: str = "") -> str:
+    """A figure with its interval, all in one scale: ``865 (851 … 880) samples/s``."""
+    if low is None or high is None:
+        return value(figure, unit)
+    factor, label = scale(figure, unit)
+    return _joined(f"{number(figure / factor)} ({number(low / factor)} … {number(high / factor)})", label)
+
+
+def signed_percent(fraction: float) -> str:
+    """A ratio − 1 as a percentage with its sign: ``+23 %``."""
+    return f"{fraction * 100:+.0f} %"
+
+
+def duration(seconds: float) -> str:
+    """A time span: ``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    if 0 < abs(seconds) < 1:
+        return f"{number(seconds * 1e3)} ms" if abs(seconds) >= 1e-3 else f"{number(seconds * 1e6)} µs"
+    if abs(seconds) < 10:
+        return _("{n} s").format(n=number(round(seconds, 1)))
+    whole = round(seconds)
+    minutes, s = divmod(whole, 60)
+    hours, m = divmod(minutes, 60)
+    days, h = divmod(hours, 24)
+    if days:
+        return _("{d} d {h} h").format(d=days, h=h)
+    if hours:
+        return _("{h} h {m:02d} min").format(h=hours, m=m)
+    if minutes:
+        return _("{m} min {s:02d} s").format(m=minutes, s=s) if s else _("{m} min").format(m=minutes)
+    return _("{n} s").format(n=whole)
+
+
+def reading(entry: Reading | None) -> str:
+    """The value of a reading with its unit, or a dash."""
+    return MISSING if entry is None else value(entry.value, entry.unit)
+
+
+def _joined(figure: str, label: str) -> str:
+    return f"{figure} {label}" if label else figure

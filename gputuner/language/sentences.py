@@ -1,0 +1,41 @@
+"""Every sentence in one place: what window, command line, advice and reports say of codes and values."""
+
+from gputuner.language.advice import advice_action, advice_title, advice_why, gain, question
+from gputuner.language.errors import bug, error, interrupted
+from gputuner.language.findings import finding, remedy
+from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, workload
+from gputuner.language.steps import point_title, settings, step, step_result
+from gputuner.language.terms import card_state, confidence, flag, limiter, origin, outcome, reason, support
+from gputuner.language.warnings import warning
+
+__all__ = [
+    "advice_action",
+    "advice_title",
+    "advice_why",
+    "bug",
+    "card_state",
+    "catalog_note",
+    "confidence",
+    "error",
+    "feature",
+    "finding",
+    "flag",
+    "gain",
+    "interrupted",
+    "limiter",
+    "metric",
+    "origin",
+    "outcome",
+    "point_title",
+    "quantity",
+    "question",
+    "reading_name",
+    "reason",
+    "remedy",
+    "settings",
+    "step",
+    "step_result",
+    "support",
+    "warning",
+    "workload",
+]

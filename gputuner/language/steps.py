@@ -1,0 +1,82 @@
+"""What a run does now: one line for each kind of step."""
+
+from collections.abc import Mapping
+
+from gputuner.language.filling import fill
+from gputuner.language.names import workload
+from gputuner.language.numbers import value
+from gputuner.language.words import N_, _
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+STEPS: dict[str, str] = {
+    "matmul": N_("matrix multiplication"),
+    "matmul_burst": N_("matrix multiplication from cold"),
+    "matmul_sustained": N_("matrix multiplication, sustained"),
+    "copy": N_("memory copy"),
+    "train_probe": N_("training step"),
+    "train_limit": N_("looking for the largest batch"),
+    "train_pair": N_("two trainings at once"),
+    "sustained": N_("sustained load"),
+    "settle": N_("cooling down"),
+    "watch": N_("watching"),
+    "record": N_("recording"),
+}
+
+RESULTS: dict[str, str] = {
+    "done": N_("done"),
+    "out_of_memory": N_("does not fit in memory"),
+    "user_code_failed": N_("cannot run here"),
+    "lost": N_("the measuring process was lost"),
+    "stopped": N_("stopped for safety"),
+    "cancelled": N_("cancelled"),
+}
+
+_PARAMS: dict[str, str] = {
+    "batch": N_("batch {value}"),
+    "n": N_("{value} × {value}"),
+    "bytes": "{value:bytes}",
+    "image": N_("{value} px"),
+    "jobs": N_("{value} at once"),
+    "phase": "{value}",
+}
+_PHASES: dict[str, str] = {"burst": N_("from cold"), "sustained": N_("sustained")}
+_PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
+
+
+def step(label: str, params: Mapping[str, Scalar]) -> str:
+    """What a step does and to what."""
+    name = _(STEPS[label]) if label in STEPS else label.replace("_", " ")
+    of_what = settings(params)
+    return f"{name}: {of_what}" if of_what else name
+
+
+def step_result(result: str) -> str:
+    """How a step ended."""
+    return _(RESULTS[result]) if result in RESULTS else result.replace("_", " ")
+
+
+def settings(params: Mapping[str, Scalar]) -> str:
+    """The parameters of a step or figure in one line, the telling ones only."""
+    parts = [_setting(name, entry) for name, entry in params.items()]
+    return ", ".join(part for part in parts if part)
+
+
+def point_title(point: Point) -> str:
+    """What a figure is of: workload and settings."""
+    of_what = settings(point.params)
+    return f"{workload(point.workload)}, {of_what}" if of_what else workload(point.workload)
+
+
+def _setting(name: str, entry: Scalar) -> str:
+    match name:
+        case "precision":
+            return _PRECISIONS.get(str(entry), str(entry))
+        case "channels_last":
+            return _("channels-last") if entry else ""
+        case "phase":
+            return _(_PHASES[str(entry)]) if str(entry) in _PHASES else str(entry)
+        case _ if name in _PARAMS:
+            return fill(_PARAMS[name], {"value": entry})
+        case _:
+            return f"{name.replace('_', ' ')} {value(entry)}"

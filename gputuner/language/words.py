@@ -1,0 +1,74 @@
+"""The chosen language and the one catalogue of strings (gettext; English is the source).
+
+``_`` translates now; ``N_`` only marks a string for extraction, so that tables of strings can be module constants.
+Where the compiled catalogue is missing, people read English.
+"""
+
+import locale
+import os
+from gettext import GNUTranslations, NullTranslations
+from pathlib import Path
+
+from gputuner.model.resources import resource_path
+
+ENGLISH = "en"
+CHINESE = "zh_CN"
+LANGUAGES = (ENGLISH, CHINESE)
+DOMAIN = "gputuner"
+
+_VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")
+_SIMPLIFIED = {"zh", "zh_cn", "zh_sg", "zh_hans", "zh_hans_cn"}
+
+
+class _Chosen:
+    """The language in use; one per process."""
+
+    tag: str = ENGLISH
+    catalogue: NullTranslations = NullTranslations()
+
+
+def set_language(tag: str | None = None, locale_dir: Path | None = None) -> str:
+    """Choose the language (None: the locale's) and return the tag in use: ``en`` or ``zh_CN``.
+
+    Args:
+        tag: ``en``, ``zh_CN`` or None. Unknown tags mean English.
+        locale_dir: where the compiled catalogues lie (None: the program's own).
+    """
+    wanted = preferred_language() if tag is None else tag
+    _Chosen.tag, _Chosen.catalogue = ENGLISH, NullTranslations()
+    if wanted in LANGUAGES and wanted != ENGLISH:
+        folder = resource_path("locale") if locale_dir is None else locale_dir
+        compiled = folder / wanted / "LC_MESSAGES" / f"{DOMAIN}.mo"
+        if compiled.is_file():
+            with compiled.open("rb") as file:
+                _Chosen.tag, _Chosen.catalogue = wanted, GNUTranslations(file)
+    return _Chosen.tag
+
+
+def language() -> str:
+    """Tag of the language in use."""
+    return _Chosen.tag
+
+
+def preferred_language() -> str:
+    """The language that the environment asks for: ``zh_CN`` for a Simplified Chinese locale, else ``en``."""
+    name = next((os.environ[v] for v in _VARIABLES if os.environ.get(v)), None)
+    if name is None:
+        name = locale.getlocale()[0] or ""
+    base = name.split(".")[0].split("@")[0].replace("-", "_").lower()
+    return CHINESE if base in _SIMPLIFIED or base.startswith("chinese (simplified") else ENGLISH
+
+
+def _(message: str) -> str:
+    """``message`` in the language in use."""
+    return _Chosen.catalogue.gettext(message) if message else ""
+
+
+def ngettext(singular: str, plural: str, n: int) -> str:
+    """The form for ``n`` in the language in use."""
+    return _Chosen.catalogue.ngettext(singular, plural, n)
+
+
+def N_(message: str) -> str:
+    """``message`` itself: marks a string for extraction where it is translated later."""
+    return message
