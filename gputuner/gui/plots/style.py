@@ -1,0 +1,114 @@
+"""What all pictures have in common: thin axes, light grid, colours from the theme, round upper ends."""
+
+from collections.abc import Callable, Sequence
+from math import ceil, floor, log10
+
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPen
+
+from gputuner.gui.theme import TEXT_SMALL, Theme
+
+TickText = Callable[[float], str]
+
+
+def plain_plot(theme: Theme, left: pg.AxisItem | None = None, bottom: pg.AxisItem | None = None) -> pg.PlotWidget:
+    """An empty plot in the theme's colours without menus, buttons or mouse zoom."""
+    axes = {name: axis for name, axis in (("left", left), ("bottom", bottom)) if axis is not None}
+    plot = pg.PlotWidget(background=theme.surface, axisItems=axes)
+    plot.setFrameShape(pg.PlotWidget.Shape.NoFrame)
+    plot.setMenuEnabled(False)
+    plot.setMouseEnabled(x=False, y=False)
+    plot.hideButtons()
+    plot.setAntialiasing(True)
+    plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    item = plot.getPlotItem()
+    item.setContentsMargins(4, 4, 12, 2)
+    font = QFont(plot.font())
+    font.setPixelSize(TEXT_SMALL - 1)
+    for name in ("left", "bottom"):
+        axis = item.getAxis(name)
+        axis.setPen(QPen(QColor(theme.line), 1))
+        axis.setTextPen(QColor(theme.muted))
+        axis.setTickFont(font)
+        axis.setStyle(tickLength=-3, tickTextOffset=4, autoExpandTextSpace=True)
+        axis.enableAutoSIPrefix(False)
+    item.showGrid(x=False, y=True, alpha=0.16 if theme.name == "light" else 0.12)
+    item.getViewBox().setDefaultPadding(0.0)
+    return plot
+
+
+def pen(colour: str, width: float = 1.6, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+    """A cosmetic pen."""
+    result = pg.mkPen(colour, width=width)
+    result.setStyle(style)
+    return result
+
+
+def round_up(value: float) -> float:
+    """The next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 × 10ⁿ that is at least ``value``: an upper end that rarely moves."""
+    if value <= 0:
+        return 1.0
+    magnitude = 10.0 ** floor(log10(value))
+    for step in (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0):
+        if value <= step * magnitude * (1 + 1e-9):
+            return step * magnitude
+    return 10 * magnitude
+
+
+def even_ticks(low: float, high: float, about: int) -> list[float]:
+    """About ``about`` round values in ``low`` … ``high``."""
+    span = high - low
+    if span <= 0:
+        return [low]
+    magnitude = 10.0 ** floor(log10(span / max(1, about)))
+    step = min((s * magnitude for s in (1, 2, 5, 10)), key=lambda step: abs(span / step - about))
+    first = ceil(low / step - 1e-9)
+    last = floor(high / step + 1e-9)
+    return [i * step for i in range(first, last + 1)]
+
+
+def spread_apart(positions: Sequence[float], distance: float, low: float, high: float) -> list[float]:
+    """Move label positions (pixels) so that neighbours are at least ``distance`` apart and within ``low`` … ``high``.
+
+    Order is kept; labels are pushed down from the top, then back up from the bottom.
+    """
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    placed = [min(max(p, low), high) for p in positions]
+    for before, after in zip(order, order[1:], strict=False):
+        placed[after] = max(placed[after], placed[before] + distance)
+    if order and placed[order[-1]] > high:
+        placed[order[-1]] = high
+        for after, before in zip(reversed(order), list(reversed(order))[1:], strict=False):
+            placed[before] = min(placed[before], placed[after] - distance)
+    return placed
+
+
+class FixedAxis(pg.AxisItem):
+    """An axis with few round ticks and a text of our own; its width does not change with the digits."""
+
+    def __init__(self, orientation: str, text: TickText, about: int = 5, width: int | None = None) -> None:
+        super().__init__(orientation)
+        self._text = text
+        self._about = about
+        if width is not None and orientation == "left":
+            self.setWidth(width)
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        """Round values, fewer where there is little room."""
+        room = max(2, int(size / (26 if self.orientation == "left" else 64)))
+        values = even_ticks(minVal, maxVal, min(self._about, room))
+        return [(values[1] - values[0] if len(values) > 1 else 1.0, values)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Our own words."""
+        return [self._text(value) for value in values]
+
+
+def paint_label(painter: QPainter, at: QPointF, text: str, colour: str, halo: str) -> None:
+    """Text with a halo in the background's colour, so that it stays readable on lines."""
+    painter.setPen(QColor(halo))
+    for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        painter.drawText(at + QPointF(dx, dy), text)
+    painter.setPen(QColor(colour))
+    painter.drawText(at, text)

@@ -1,0 +1,263 @@
+"""Readings over time: several curves on one scale, limits in their curve's colour, gaps, events and a common cursor."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QBrush, QColor
+
+from gputuner.gui.plots.frame import PictureFrame
+from gputuner.gui.plots.style import FixedAxis, pen, plain_plot, round_up
+from gputuner.gui.theme import Theme, tinted
+from gputuner.language.numbers import MISSING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """How one curve looks: a line, or with ``area`` a thin line over a light filling, or dashed."""
+
+    key: str
+    name: str
+    colour: str
+    area: bool = False
+    dashed: bool = False
+    text: Callable[[float], str] = field(default=lambda value: f"{value:.0f}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A dashed line with a label in the colour of what it limits."""
+
+    name: str
+    value: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """Something that happened: a stretch without telemetry (``t1_s`` set) or a moment, in seconds before now (≤ 0)."""
+
+    t0_s: float
+    t1_s: float | None
+    text: str
+
+
+def clock_text(seconds: float) -> str:
+    """``−4:00`` for 240 seconds before the right end, ``0`` for the end itself, hours where needed."""
+    whole = round(abs(seconds))
+    if whole == 0:
+        return "0"
+    sign = "−" if seconds < 0 else ""
+    hours, rest = divmod(whole, 3600)
+    minutes, second = divmod(rest, 60)
+    return f"{sign}{hours}:{minutes:02d}:{second:02d}" if hours else f"{sign}{minutes}:{second:02d}"
+
+
+class TimeAxis(FixedAxis):
+    """A time axis in minutes and seconds with round steps."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom", clock_text)
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        """Ticks at whole 10 s, 30 s, 1 min, 5 min … steps."""
+        room = max(2, int(size / 56))
+        raw = (maxVal - minVal) / room
+        steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
+        step = next((s for s in steps if s >= raw), 86400)
+        first = int(np.ceil(minVal / step - 1e-9))
+        return [(step, [i * step for i in range(first, int(np.floor(maxVal / step + 1e-9)) + 1)])]
+
+
+class TimePlot(PictureFrame):
+    """Curves over time. The caller gives arrays in seconds relative to the right end; nothing is computed here."""
+
+    pointed = Signal(object)
+    """Time under the mouse in the plot's seconds, or None."""
+
+    def __init__(
+        self,
+        theme: Theme,
+        title: str,
+        unit: str,
+        curves: Sequence[Curve],
+        *,
+        top: float | None = None,
+        axis_text: Callable[[float], str] | None = None,
+    ) -> None:
+        super().__init__(title, unit)
+        self._theme = theme
+        self._top = top
+        self._specs = {curve.key: curve for curve in curves}
+        self.plot = plain_plot(
+            theme, FixedAxis("left", axis_text or (lambda value: f"{value:.0f}"), width=38), TimeAxis()
+        )
+        self.set_picture(self.plot)
+        self._items: dict[str, pg.PlotDataItem] = {}
+        self._legends = {key: self.add_legend() for key in self._specs}
+        self._shown: dict[str, str] = {}
+        for curve in curves:
+            self._items[curve.key] = self._make(curve)
+        self._limits: list[tuple[Limit, pg.InfiniteLine]] = []
+        self._marks: list[pg.GraphicsObject] = []
+        self._mark_key: tuple[Mark, ...] = ()
+        self._hint = pg.TextItem(color=theme.muted, anchor=(0.5, 0.5))
+        self._hint.setVisible(False)
+        self.plot.addItem(self._hint, ignoreBounds=True)
+        self._cursor = pg.InfiniteLine(angle=90, movable=False, pen=pen(theme.text, 1))
+        self._cursor.setVisible(False)
+        self.plot.addItem(self._cursor, ignoreBounds=True)
+        self._range = (-300.0, 0.0)
+        self._proxy = pg.SignalProxy(self.plot.scene().sigMouseMoved, rateLimit=30, slot=self._moved)
+        self.plot.setMouseTracking(True)
+
+    def _make(self, curve: Curve) -> pg.PlotDataItem:
+        style = Qt.PenStyle.DashLine if curve.dashed else Qt.PenStyle.SolidLine
+        item = pg.PlotDataItem(
+            pen=pen(curve.colour, 1.0 if curve.area or curve.dashed else 1.8, style),
+            fillLevel=0.0 if curve.area else None,
+            brush=QBrush(tinted(curve.colour, 70)) if curve.area else None,
+            connect="finite",
+            skipFiniteCheck=False,
+            autoDownsample=True,
+            downsampleMethod="peak",
+            clipToView=True,
+        )
+        self.plot.addItem(item)
+        return item
+
+    @property
+    def legends(self) -> dict[str, str]:
+        """Legend texts by curve (without mark-up) as last shown."""
+        return dict(self._shown)
+
+    def show_curves(self, data: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]], span_s: float) -> None:
+        """Draw arrays of seconds and values (float64, NaN: missing) on the last ``span_s`` seconds."""
+        self.show_range(data, -span_s, 0.0)
+
+    def show_range(
+        self, data: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]], x0: float, x1: float
+    ) -> None:
+        """Draw arrays between two times."""
+        highest = 0.0
+        for key, item in self._items.items():
+            times, values = data.get(key, (np.empty(0), np.empty(0)))
+            item.setData(times, values)
+            if len(values) and not np.isnan(values).all():
+                highest = max(highest, float(np.nanmax(values)))
+        near = [limit.value for limit, _line in self._limits if limit.value < 20 * max(1.0, highest)]
+        top = self._top or max([round_up(highest * 1.05), *(value * 1.17 for value in near)])
+        self._range = (x0, x1)
+        self.plot.setXRange(x0, x1, padding=0)
+        self.plot.setYRange(0.0, top, padding=0)
+        self._hint.setPos((x0 + x1) / 2, top / 2)
+
+    def show_reading(self, key: str, value: float | None, why: str = "", faded: bool = False) -> None:
+        """Show a value, or a dash with its reason on hover, in the legend."""
+        curve = self._specs[key]
+        text = MISSING if value is None else curve.text(value)
+        swatch = "▒" if curve.area else ("╌" if curve.dashed else "━")
+        weight = "400" if faded or value is None else "600"
+        ink = self._theme.muted if faded or value is None else self._theme.text
+        html = (
+            f'<span style="color:{curve.colour}">{swatch}</span> {curve.name} '
+            f'<span style="font-weight:{weight};color:{ink}">{text}</span>'
+        )
+        legend = self._legends[key]
+        if self._shown.get(key) != f"{curve.name} {text}" or legend.text() != html:
+            legend.setText(html)
+            self._shown[key] = f"{curve.name} {text}"
+        if legend.toolTip() != why:
+            legend.setToolTip(why)
+
+    def show_limits(self, limits: Sequence[Limit]) -> None:
+        """Show limits as labelled dashed lines."""
+        if [limit for limit, _line in self._limits] == list(limits):
+            return
+        for _limit, line in self._limits:
+            self.plot.removeItem(line)
+        self._limits = []
+        places = (0.02, 0.5, 0.75)
+        ground = tinted(self._theme.surface, 130)
+        for number, limit in enumerate(limits):
+            line = pg.InfiniteLine(
+                pos=limit.value,
+                angle=0,
+                movable=False,
+                pen=pen(limit.colour, 1.2, Qt.PenStyle.DashLine),
+                label=limit.name,
+                labelOpts={
+                    "position": places[number % len(places)],
+                    "color": limit.colour,
+                    "fill": ground,
+                    "anchors": [(0, 1), (0, 1)],
+                },
+            )
+            self.plot.addItem(line, ignoreBounds=True)
+            self._limits.append((limit, line))
+
+    def show_marks(self, marks: Sequence[Mark]) -> None:
+        """Show gaps as hatched stretches and events as vertical lines with their name."""
+        if tuple(marks) == self._mark_key:
+            return
+        self._mark_key = tuple(marks)
+        for item in self._marks:
+            self.plot.removeItem(item)
+        self._marks = []
+        for mark in marks:
+            if mark.t1_s is None:
+                item = pg.InfiniteLine(
+                    pos=mark.t0_s,
+                    angle=90,
+                    movable=False,
+                    pen=pen(self._theme.danger, 1.2),
+                    label=mark.text,
+                    labelOpts={
+                        "position": 0.1,
+                        "color": self._theme.danger,
+                        "fill": tinted(self._theme.surface, 210),
+                        "anchors": [(0, 0.5), (1, 0.5)],
+                    },
+                )
+            else:
+                hatch = QBrush(QColor(self._theme.strong_line), Qt.BrushStyle.BDiagPattern)
+                item = pg.LinearRegionItem(
+                    (mark.t0_s, mark.t1_s), movable=False, brush=hatch, pen=pen(self._theme.line, 1)
+                )
+                item.setZValue(-5)
+            item.setToolTip(mark.text)
+            self.plot.addItem(item, ignoreBounds=True)
+            self._marks.append(item)
+
+    def show_hint(self, text: str) -> None:
+        """A sentence in the middle of an empty picture ("" takes it away)."""
+        self._hint.setText(text)
+        self._hint.setVisible(bool(text))
+
+    @property
+    def hint(self) -> str:
+        """The sentence in the middle."""
+        return self._hint.toPlainText() if self._hint.isVisible() else ""
+
+    def show_cursor(self, t_s: float | None) -> None:
+        """Show the common cursor."""
+        self._cursor.setVisible(t_s is not None)
+        if t_s is not None:
+            self._cursor.setPos(t_s)
+
+    def _moved(self, arguments: tuple[QPointF]) -> None:
+        position = arguments[0]
+        box = self.plot.getPlotItem().getViewBox()
+        if box.sceneBoundingRect().contains(position):
+            x = float(box.mapSceneToView(position).x())
+            self.pointed.emit(min(max(x, self._range[0]), self._range[1]))
+        else:
+            self.pointed.emit(None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Take the cursor away."""
+        self.pointed.emit(None)
+        super().leaveEvent(event)

@@ -1,0 +1,1 @@
+"""Small building blocks of the pages; none of them knows where its data comes from."""

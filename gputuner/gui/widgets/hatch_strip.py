@@ -1,0 +1,59 @@
+"""The hatched strip that says that numbers are simulated or replayed."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
+from gputuner.language.words import _
+from gputuner.model.cards import Origin
+
+
+def origin_sentence(origin: Origin) -> str:
+    """What a reader must know of numbers of this origin; empty for measured ones."""
+    if origin is Origin.SIMULATED:
+        return _("Simulated: these numbers come from a model of the card, not from a card")
+    if origin is Origin.REPLAYED:
+        return _("Replayed: these numbers were recorded earlier")
+    return ""
+
+
+class HatchStrip(QWidget):
+    """Hidden for measured numbers."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._words = ""
+        font = QFont(self.font())
+        font.setPixelSize(TEXT_SMALL - 1)
+        self.setFont(font)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setVisible(False)
+
+    @property
+    def words(self) -> str:
+        """The sentence on the strip."""
+        return self._words
+
+    def show_origin(self, origin: Origin) -> None:
+        """Show the strip for an origin."""
+        self._words = origin_sentence(origin)
+        self.setAccessibleName(self._words)
+        self.setVisible(bool(self._words))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """A thin line."""
+        return QSize(200, 18)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Hatch, with the words on a plain ground."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.surface))
+        painter.fillRect(self.rect(), QBrush(tinted(self._theme.warning, 150), Qt.BrushStyle.BDiagPattern))
+        width = self.fontMetrics().horizontalAdvance(self._words) + 24
+        ground = QRectF((self.width() - width) / 2, 0, width, self.height())
+        painter.fillRect(ground, QColor(self._theme.surface))
+        painter.setPen(QColor(self._theme.warning))
+        painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, self._words)

@@ -1,0 +1,54 @@
+"""What a page says when it has nothing else to show: a sentence, an explanation, at most one button."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+
+from gputuner.gui.widgets.labels import label
+
+
+class Notice(QFrame):
+    """A calm panel with one sentence, a smaller one, and a button."""
+
+    acted = Signal()
+    """The user pressed the button."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._title = label("", "heading", wrap=True)
+        self._more = label("", "muted", wrap=True)
+        self._more.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self._button = QPushButton()
+        self._button.setProperty("primary", True)
+        self._button.clicked.connect(self.acted)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 12, 16, 12)
+        layout.setSpacing(4)
+        layout.addWidget(self._title)
+        layout.addWidget(self._more)
+        row = QHBoxLayout()
+        row.addWidget(self._button)
+        row.addStretch(1)
+        layout.addLayout(row)
+        self.say("")
+
+    @property
+    def text(self) -> str:
+        """Title and explanation as shown."""
+        return f"{self._title.text()} {self._more.text()}".strip()
+
+    @property
+    def button(self) -> QPushButton:
+        """The button."""
+        return self._button
+
+    def say(self, title: str, more: str = "", button: str = "") -> None:
+        """Say something; an empty title hides the panel."""
+        self._title.setText(title)
+        self._more.setText(more)
+        self._more.setVisible(bool(more))
+        self._button.setText(button)
+        self._button.setVisible(bool(button))
+        self.setVisible(bool(title))
