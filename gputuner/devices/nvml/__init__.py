@@ -1,0 +1,1 @@
+"""NVIDIA cards through the official binding of NVML (``nvidia-ml-py``, the module ``pynvml``)."""

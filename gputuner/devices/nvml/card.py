@@ -1,0 +1,120 @@
+# pyright: standard
+"""One card's handle and what was learned about asking it."""
+
+from typing import Any
+
+from gputuner.devices.nvml.binding import Binding
+from gputuner.devices.nvml.errors import LASTING, LOST, QUIET, Code, Failed, error_of, failed
+from gputuner.model.cards import CardInfo
+
+ASK_AGAIN_NS = 600 * 10**9
+"""After this time a question that had a lasting no is asked once more (drivers are updated, permissions granted)."""
+
+_VALUE_MEMBER = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
+"""Member of ``nvmlValue_t`` by ``nvmlValueType_t`` (nvml.h)."""
+
+
+class Card:
+    """A card that can be asked: handle, identity, and the memory of what it does not answer.
+
+    Attributes:
+        t_ns: time of the current tick; the caller sets it before asking.
+        trouble: NVML code of a failure in this tick that points at the driver, else None.
+        gpm: what ``gpm`` keeps between ticks.
+        rejected: answers that were sentinels or impossible, counted since the handle was opened.
+        fan_count: number of fans, None if unknown.
+    """
+
+    def __init__(self, binding: Binding, handle: Any, info: CardInfo) -> None:
+        """Hold a handle that answered."""
+        self.binding = binding
+        self.handle = handle
+        self.info = info
+        self.t_ns = 0
+        self.trouble: int | None = None
+        self.fan_count: int | None = None
+        self.rejected = 0
+        self.gpm: Any = None
+        self.sysfs_power: str | None = None
+        self._refused: dict[tuple[Any, ...], tuple[Failed, int]] = {}
+
+    @property
+    def mig_enabled(self) -> bool:
+        """True if the card is split into MIG instances."""
+        reading = self.info.readings.get("mig_enabled")
+        return bool(reading and reading.value)
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """What NVML answers about this card, or ``Failed``; lasting refusals are not asked again for a while.
+
+        Raises:
+            DeviceLost: the card is gone; nothing more may be asked of it.
+        """
+        return self._ask((name, *args), name, *args)
+
+    def ask_about(self, name: str, *args: Any) -> Any:
+        """As ``ask``, for arguments that change from call to call: a lasting refusal holds for all of them.
+
+        Raises:
+            DeviceLost: the card is gone; nothing more may be asked of it.
+        """
+        return self._ask((name,), name, *args)
+
+    def _ask(self, key: tuple[Any, ...], name: str, *args: Any) -> Any:
+        refused = self._refused.get(key)
+        if refused is not None and self.t_ns < refused[1]:
+            return refused[0]
+        answer = self.binding.ask(name, self.handle, *args)
+        if type(answer) is Failed:
+            self._note(key, answer)
+        return answer
+
+    def first(self, names: tuple[str, ...], *args: Any) -> Any:
+        """The first of ``names`` that gives a value; else the most telling refusal."""
+        refusal: Any = failed(Code.FUNCTION_NOT_FOUND)
+        for name in names:
+            answer = self.ask(name, *args)
+            if type(answer) is not Failed or answer.code not in LASTING:
+                return answer
+            if refusal.code == Code.FUNCTION_NOT_FOUND:
+                refusal = answer
+        return refusal
+
+    def fields(self, ids: tuple[int, ...]) -> dict[int, Any]:
+        """Field values by id from one call, each a number or ``Failed`` by its own status.
+
+        Raises:
+            DeviceLost: the card is gone.
+        """
+        out: dict[int, Any] = {}
+        due: list[int] = []
+        for field in ids:
+            refused = self._refused.get(("field", field))
+            if refused is not None and self.t_ns < refused[1]:
+                out[field] = refused[0]
+            else:
+                due.append(field)
+        if not due:
+            return out
+        answer = self.binding.ask("nvmlDeviceGetFieldValues", self.handle, due)
+        if type(answer) is Failed:
+            for field in due:
+                out[field] = answer
+                self._note(("field", field), answer)
+            return out
+        for field, entry in zip(due, answer, strict=True):
+            if entry.nvmlReturn:
+                out[field] = failed(int(entry.nvmlReturn))
+                self._note(("field", field), out[field])
+            else:
+                out[field] = getattr(entry.value, _VALUE_MEMBER[entry.valueType if entry.valueType < 7 else 3])
+        return out
+
+    def _note(self, key: tuple[Any, ...], answer: Failed) -> None:
+        code = answer.code
+        if code in LOST:
+            raise error_of(code, self.info.uuid)
+        if code in LASTING:
+            self._refused[key] = (answer, self.t_ns + ASK_AGAIN_NS)
+        elif code not in QUIET:
+            self.trouble = code

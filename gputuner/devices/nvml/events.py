@@ -1,0 +1,58 @@
+# pyright: standard
+"""XID errors: an event set that is polled without waiting."""
+
+import ctypes
+from typing import Any
+
+from gputuner.devices.nvml.binding import Binding
+from gputuner.devices.nvml.errors import Failed
+from gputuner.model.samples import XidSeen
+
+_XID = 0x8
+"""nvmlEventTypeXidCriticalError."""
+_AT_MOST = 64
+"""Events taken per poll, so that a storm cannot hold the collector."""
+
+
+def _address(handle: Any) -> int:
+    return ctypes.cast(handle, ctypes.c_void_p).value or 0
+
+
+class XidWatch:
+    """Listens to the XID errors of cards; NVML keeps no history from before the listening began."""
+
+    def __init__(self, binding: Binding) -> None:
+        """Open an event set where the platform has them (Linux)."""
+        self._binding = binding
+        found = binding.ask("nvmlEventSetCreate")
+        self._set: Any = None if type(found) is Failed else found
+        self._cards: dict[int, str] = {}
+
+    def add(self, handle: Any, uuid: str) -> None:
+        """Listen to a card; cards without events are left out."""
+        if self._set is None:
+            return
+        answer = self._binding.ask("nvmlDeviceRegisterEvents", handle, _XID, self._set)
+        if type(answer) is not Failed:
+            self._cards[_address(handle)] = uuid
+
+    def poll(self, t_ns: int) -> tuple[XidSeen, ...]:
+        """Errors since the last poll, stamped with ``t_ns``; never waits."""
+        if self._set is None or not self._cards:
+            return ()
+        seen: list[XidSeen] = []
+        for _ in range(_AT_MOST):
+            event = self._binding.first(("nvmlEventSetWait_v2", "nvmlEventSetWait"), self._set, 0)
+            if type(event) is Failed:
+                break
+            uuid = self._cards.get(_address(event.device))
+            if uuid is not None and event.eventType & _XID:
+                seen.append(XidSeen(card=uuid, t_ns=t_ns, xid=int(event.eventData)))
+        return tuple(seen)
+
+    def close(self) -> None:
+        """Free the event set; idempotent."""
+        if self._set is not None:
+            self._binding.ask("nvmlEventSetFree", self._set)
+        self._set = None
+        self._cards.clear()

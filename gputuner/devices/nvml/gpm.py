@@ -1,0 +1,91 @@
+# pyright: standard
+"""Activity counters of the whole card (GPM, Hopper and later): SM, tensor and DRAM busy shares between two reads."""
+
+from typing import Any
+
+from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.errors import LOST, Code, Failed, error_of, reason_of
+from gputuner.devices.nvml.plausible import PERCENT
+from gputuner.devices.nvml.tick import Tick
+from gputuner.model.quantities import Quantity as Q
+from gputuner.model.readings import Reason
+
+_METRICS: dict[int, Q] = {2: Q.SM_ACTIVE, 5: Q.TENSOR_ACTIVE, 10: Q.DRAM_ACTIVE}
+"""NVML_GPM_METRIC_SM_UTIL, _ANY_TENSOR_UTIL, _DRAM_BW_UTIL (percent)."""
+
+
+class Gpm:
+    """The two counter snapshots between which activity is computed."""
+
+    def __init__(self, before: Any, after: Any) -> None:
+        """Own two allocated snapshots; none is filled yet."""
+        self.before = before
+        self.after = after
+        self.filled = False
+
+
+def read(card: Card, tick: Tick) -> None:
+    """Activity since the last read; the first read has none.
+
+    Raises:
+        DeviceLost: the card is gone.
+    """
+    state = card.gpm if card.gpm is not None else _open(card)
+    card.gpm = state
+    if isinstance(state, Reason):
+        tick.lack(state, *_METRICS.values())
+        return
+    answer = card.ask_about("nvmlGpmSampleGet", state.after)
+    if type(answer) is Failed:
+        state.filled = False
+        tick.lack(reason_of(answer.code), *_METRICS.values())
+        return
+    if state.filled:
+        _compare(card, state, tick)
+    else:
+        tick.lack(Reason.NOT_READ, *_METRICS.values())
+    state.before, state.after, state.filled = state.after, state.before, True
+
+
+def _open(card: Card) -> Gpm | Reason:
+    support = card.ask("nvmlGpmQueryDeviceSupport")
+    if type(support) is Failed:
+        return reason_of(support.code)
+    if not support.isSupportedDevice:
+        return Reason.NOT_SUPPORTED
+    if card.mig_enabled:
+        return Reason.NOT_WITH_MIG
+    samples = [card.binding.ask("nvmlGpmSampleAlloc") for _ in range(2)]
+    if any(type(sample) is Failed for sample in samples):
+        return Reason.ERROR
+    return Gpm(*samples)
+
+
+def _compare(card: Card, state: Gpm, tick: Tick) -> None:
+    module = card.binding.module
+    request = module.c_nvmlGpmMetricsGet_t()
+    request.version = module.NVML_GPM_METRICS_GET_VERSION
+    request.numMetrics = len(_METRICS)
+    request.sample1, request.sample2 = state.before, state.after
+    for position, metric in enumerate(_METRICS):
+        request.metrics[position].metricId = metric
+    answer = card.binding.ask("nvmlGpmMetricsGet", request)
+    if type(answer) is Failed:
+        if answer.code in LOST:
+            raise error_of(answer.code, card.info.uuid)
+        tick.lack(reason_of(answer.code), *_METRICS.values())
+        return
+    for position, quantity in enumerate(_METRICS.values()):
+        metric = answer.metrics[position]
+        if metric.nvmlReturn != Code.SUCCESS:
+            tick.lack(reason_of(metric.nvmlReturn), quantity)
+        else:
+            tick.put(quantity, metric.value, PERCENT)
+
+
+def close(card: Card) -> None:
+    """Give the snapshots back."""
+    if isinstance(card.gpm, Gpm):
+        card.binding.ask("nvmlGpmSampleFree", card.gpm.before)
+        card.binding.ask("nvmlGpmSampleFree", card.gpm.after)
+    card.gpm = None
