@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.driver import DRIVER
 from gputuner.language.filling import fill
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
@@ -29,73 +30,72 @@ _USAGE: dict[str, str] = {
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
     "selection_empty": N_("--gpu names no card; name one, or leave the option out."),
-    "selection_ambiguous": N_("{selection} fits several cards ({cards}); give more of the UUID."),
+    "selection_ambiguous": N_("--gpu {selector} fits several cards ({matches}); give more of the UUID."),
+    "selection_unknown": N_("--gpu {selector} names no card; there are: {known}."),
+    "visible_ambiguous": N_("CUDA_VISIBLE_DEVICES: {entry} fits several cards ({matches}); give more of the UUID."),
+    "unknown_card": N_("The catalogue has no card {card}; close to it are: {nearest}."),
+    "unknown_fault": N_("There is no fault {fault}; there are {known}."),
+    "unknown_argument": N_("There is no argument {argument} here."),
+    "rate_out_of_range": N_("The sampling rate must lie above 0 and at most at {most} Hz."),
+    "value_out_of_range": N_("{name} is {value}, but must lie between {low} and {high}."),
+    "replay_speed": N_("The speed of a replay must be above zero."),
     "replay_no_experiment": N_(
         "An experiment cannot run on a replay, which cannot be put under load; leave --replay out."
     ),
     "dry_run_no_experiment": N_("--dry-run is for experiments such as tune; this command measures nothing."),
-    "catalog_unknown": N_("The catalogue has no card {card}; known are {known}."),
 }
 
 _CARDS: dict[str, str] = {
     "no_such_card": N_("There is no card {card} here; see what `gputuner --cli devices` lists."),
-    "no_card": N_("No card was found; `gputuner --cli doctor` says why, and `--gpu cpu` measures the processor."),
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
     "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
     "card_asleep": N_("{card} sleeps and is not woken by watching; start something on it first, then try again."),
     "card_lost": N_("{card} has fallen off the bus; the machine must be restarted before it can be used again."),
-    "no_permission": N_("The driver refuses this to your user; run `gputuner --cli doctor` for the remedy."),
-}
-
-_DRIVER: dict[str, str] = {
-    "nvml_absent": N_(
-        "The NVIDIA driver's library is not there; install the driver, or measure the processor with --gpu cpu."
-    ),
-    "nvml_impostor": N_(
-        "The module pynvml at {path} is not NVIDIA's; uninstall the package it came from and install nvidia-ml-py."
-    ),
-    "driver_mismatch": N_(
-        "The driver's library and its kernel module have different versions, as after an update; restart the machine."
-    ),
-    "driver_failed": N_("The driver failed: {message}. Restart the machine if it happens again."),
 }
 
 _WORKER: dict[str, str] = {
-    "torch_missing": N_("{interpreter} has no torch; name a Python that has it with --python, or install torch there."),
-    "torch_too_old": N_("torch {version} is too old; 2.4 or newer is needed. Name another Python with --python."),
+    "torch_missing": N_(
+        "The Python that is to be measured has no torch; install it there, or name another Python with --python."
+    ),
+    "torch_broken": N_("torch does not load: {error}. Install it anew, or name another Python with --python."),
+    "torch_too_old": N_("torch {torch} is older than {least}; update it, or name another Python with --python."),
     "no_kernels_for_card": N_(
-        "This torch has no kernels for the card ({capability}; it has {arch_list}); name a Python with another build "
-        "of torch with --python."
+        "This torch has no kernels for {card} (compute capability {capability}; it has {arch_list}); name a Python "
+        "with another build of torch with --python."
     ),
     "driver_too_old_for_torch": N_(
-        "The driver is too old for this torch, which was built for CUDA {cuda}; update the driver, or name a Python "
+        "This torch needs CUDA {torch_cuda}, but the driver offers {driver_cuda}; update the driver, or name a Python "
         "with a build for an older CUDA with --python."
     ),
     "cuda_unavailable": N_(
-        "torch finds no usable card: {message}; `gputuner --cli doctor` says what stands in the way."
+        "torch cannot use a card here: {message}. `gputuner --cli doctor` says what stands in the way."
     ),
-    "worker_start_failed": N_(
-        "The measuring process could not start: {message}; check the Python given with --python."
-    ),
-    "worker_start_timeout": N_(
-        "The measuring process did not start within {seconds:s}; the machine may be overloaded."
-    ),
-    "worker_lost": N_("The measuring process ended unexpectedly: {message}."),
+    "worker_start_failed": N_("The measuring process could not start: {message}. Check --python."),
+    "worker_start_timeout": N_("The measuring process did not start within {seconds:s}; is the machine overloaded?"),
     "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
-    "does_not_fit": N_("Not even the smallest size fits in memory; free memory on the card, or raise --memory-cap."),
-    "out_of_memory": N_("It does not fit in memory; free memory on the card, or choose a smaller size."),
-    "user_code": N_("Your own code failed: {message}"),
-    "python_not_found": N_("There is no Python at {path}; give --python the path of an interpreter."),
 }
 
 _FILES: dict[str, str] = {
     "file_not_found": N_("There is no file {path}; check the path."),
     "file_unreadable": N_("{path} cannot be read: {message}"),
     "data_dir_unwritable": N_("Nothing can be written to {path}; choose another folder with --data-dir."),
-    "disk_full": N_("The disk that holds {path} is full; what was measured so far is kept. Make room and start again."),
+    "store_full": N_("The disk that holds {path} is full; what was stored is kept. Make room, or use --data-dir."),
+    "store_readonly": N_("{path} cannot be written (read-only or no permission); choose another with --data-dir."),
+    "store_busy": N_("{path} is in use by another program; try again when that has ended."),
+    "store_failed": N_("{path} could not be written or read: {message}"),
+    "store_closed": N_("{path} is closed; nothing more can be written to it."),
+    "store_out_of_order": N_("The session received its events in the wrong order; this is a bug in gputuner."),
     "session_unknown": N_("There is no session {session}; see what `gputuner --cli sessions list` shows."),
     "session_ambiguous": N_("{session} fits several sessions ({sessions}); give more of its name."),
-    "session_newer": N_("{path} was written by a newer gputuner; update this one to read it."),
+    "session_newer": N_(
+        "{path} was written by a newer gputuner (format {found}, this one reads up to {supported}); update gputuner."
+    ),
+    "session_too_old": N_("{path} has the format {found}, which this gputuner no longer reads."),
+    "session_empty": N_("{path} holds no run."),
+    "session_exists": N_("{path} exists already."),
+    "replay_empty": N_("There is no telemetry in this recording; nothing can be played back."),
+    "catalog_malformed": N_("The catalogue of cards is damaged ({card}: {field}); install gputuner anew."),
+    "published_malformed": N_("The published results in {file} are damaged; install gputuner anew."),
     "session_malformed": N_("{path} is not a session of gputuner, or it is damaged: {message}"),
     "session_in_use": N_("{session} is being written now; wait until its run has ended."),
     "no_sessions": N_("There is no session yet; `gputuner --cli tune` makes one."),
@@ -103,7 +103,7 @@ _FILES: dict[str, str] = {
     "record_malformed": N_("A record of the session is damaged and cannot be read."),
     "export_extra_missing": N_("Parquet needs the package pyarrow; install it, or export as csv or json."),
     "export_exists": N_("{path} exists already; name another file with --out."),
-    "export_failed": N_("{path} cannot be written: {message}"),
+    "export_form": N_("There is no form {form}; there are csv, json and parquet."),
 }
 
 _SAFETY: dict[str, str] = {
@@ -124,7 +124,7 @@ _SAFETY: dict[str, str] = {
     ),
 }
 
-ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _DRIVER | _WORKER | _FILES | _SAFETY
+ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER
 
 
 def error(entry: GputunerError | str, params: Mapping[str, object] | None = None, text: str = "") -> str:

@@ -117,13 +117,15 @@ METRICS: dict[str, str] = {
     "matmul_rate": N_("matrix multiplication"),
     "copy_bandwidth": N_("memory copy (read + written)"),
     "train_throughput": N_("training rate"),
-    "memory_peak": N_("peak memory"),
+    "memory_per_sample": N_("memory per sample"),
     "batch_limit": N_("largest batch that runs"),
     "batch_safe": N_("largest safe batch"),
     "batch_fastest": N_("fastest batch"),
     "co_run_slowdown": N_("slowdown when two run at once"),
-    "co_run_gain": N_("gain of two at once"),
-    "steady_temperature": N_("steady temperature"),
+    "co_run_gain": N_("rate of two at once against one after the other"),
+    "load_temperature": N_("core temperature under load"),
+    "load_memory_temperature": N_("memory temperature under load"),
+    "load_power": N_("power under load"),
 }
 
 WORKLOADS: dict[str, str] = {

@@ -13,6 +13,8 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "bytes": _BINARY,
     "FLOP/s": tuple((factor, f"{prefix}FLOP/s") for factor, prefix in _RATE),
     "bytes/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _RATE),
+    "B": _BINARY,
+    "B/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _RATE),
     "J": ((3.6e6, "kWh"), (1e3, "kJ"), (1.0, "J")),
     "J/sample": ((1.0, N_("J/sample")), (1e-3, N_("mJ/sample"))),
     "fraction": ((0.01, "%"),),
@@ -50,6 +52,8 @@ def value(figure: Scalar | None, unit: str = "") -> str:
         return _("yes") if figure else _("no")
     if isinstance(figure, str):
         return figure
+    if unit == "change":
+        return signed_percent(figure)
     if unit in {"s", "ns", "min"}:
         return duration(figure * {"s": 1.0, "ns": 1e-9, "min": 60.0}[unit])
     factor, label = scale(figure, unit)

@@ -12,14 +12,16 @@ from gputuner.model.readings import Scalar
 STEPS: dict[str, str] = {
     "matmul": N_("matrix multiplication"),
     "matmul_burst": N_("matrix multiplication from cold"),
-    "matmul_sustained": N_("matrix multiplication, sustained"),
     "copy": N_("memory copy"),
     "train_probe": N_("training step"),
-    "train_limit": N_("looking for the largest batch"),
-    "train_pair": N_("two trainings at once"),
+    "train_memory": N_("training step, for its memory"),
+    "train_limit_below": N_("just below the predicted memory limit"),
+    "train_limit_above": N_("just above the predicted memory limit"),
+    "train_safe": N_("at the largest safe batch"),
+    "train_alone": N_("one training alone"),
+    "train_together": N_("two trainings at once"),
     "sustained": N_("sustained load"),
     "settle": N_("cooling down"),
-    "watch": N_("watching"),
     "record": N_("recording"),
 }
 
@@ -40,8 +42,17 @@ _PARAMS: dict[str, str] = {
     "jobs": N_("{value} at once"),
     "phase": "{value}",
 }
-_PHASES: dict[str, str] = {"burst": N_("from cold"), "sustained": N_("sustained")}
-_PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
+_PHASES: dict[str, str] = {
+    "burst": N_("from cold"),
+    "sustained": N_("sustained"),
+    "alone": N_("alone"),
+    "probe": "",
+    "memory": "",
+    "limit": N_("at the memory limit"),
+    "safe": N_("at the largest safe batch"),
+}
+_TOLD_ELSEWHERE = frozenset({"verified", "job"})
+PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
 
 
 def step(label: str, params: Mapping[str, Scalar]) -> str:
@@ -71,11 +82,15 @@ def point_title(point: Point) -> str:
 def _setting(name: str, entry: Scalar) -> str:
     match name:
         case "precision":
-            return _PRECISIONS.get(str(entry), str(entry))
+            return PRECISIONS.get(str(entry), str(entry))
         case "channels_last":
             return _("channels-last") if entry else ""
         case "phase":
             return _(_PHASES[str(entry)]) if str(entry) in _PHASES else str(entry)
+        case _ if name in _TOLD_ELSEWHERE:
+            return ""
+        case "load_s":
+            return _("for {time}").format(time=value(entry, "s"))
         case _ if name in _PARAMS:
             return fill(_PARAMS[name], {"value": entry})
         case _:

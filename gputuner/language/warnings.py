@@ -1,18 +1,71 @@
-"""One sentence for each warning that a run or the telemetry tells."""
+"""One sentence for each warning that a run, the cards or the telemetry tell."""
 
 from collections.abc import Mapping
 
+from gputuner.language.driver import TELEMETRY
+from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
-from gputuner.language.words import N_
+from gputuner.language.names import workload
+from gputuner.language.steps import PRECISIONS
+from gputuner.language.words import N_, _
 
-WARNINGS: dict[str, str] = {
-    "shared": N_("Others compute on the card; every figure is flagged as shared."),
+_RUN: dict[str, str] = {
+    "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
+    "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
+    "precision_skipped": N_("{precision} was left out for {workload}: {reason}."),
+    "sharing_does_not_fit": N_("{jobs} trainings at once do not fit in memory; that part was left out."),
+    "sharing_failed": N_("{jobs} trainings at once could not be measured."),
+    "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
+    "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
+    "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
+    "workload_failed": N_("{workload} cannot run here: {message}"),
+}
+
+_VISIBLE: dict[str, str] = {
+    "visible_none": N_("CUDA_VISIBLE_DEVICES is {value}; programs see no card."),
+    "visible_one_mig": N_("CUDA shows one MIG instance only ({shown}) of {named} that are named."),
+    "visible_order_unknown": N_("CUDA may count the cards in another order; set CUDA_DEVICE_ORDER=PCI_BUS_ID."),
+    "visible_repeated": N_("CUDA_VISIBLE_DEVICES names {entry} twice; programs see no card."),
+    "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
+}
+
+WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY
+
+STAGES: dict[str, str] = {
+    "limit": N_("the check of the largest batch"),
+    "sharing": N_("two trainings at once"),
+    "sustained": N_("sustained load"),
+}
+SKIPS: dict[str, str] = {
+    "unsupported": N_("this torch or chip cannot"),
+    "failed": N_("it failed"),
 }
 
 
 def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
-    """The sentence for a warning; the text given, or the bare code and its values, where the code is unknown."""
-    if code in WARNINGS:
-        return fill(WARNINGS[code], params)
+    """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
+    table = WARNINGS if code in WARNINGS else ERRORS
+    if code in table:
+        return fill(table[code], {"message": text, **params, **_named(params)})
     values = ", ".join(f"{name} {entry}" for name, entry in params.items())
     return text or (f"{code.replace('_', ' ')}: {values}" if values else code.replace("_", " "))
+
+
+def _named(params: Mapping[str, object]) -> dict[str, object]:
+    """The names among the values, as words."""
+    words: dict[str, object] = {}
+    for name, entry in params.items():
+        match name, str(entry):
+            case "workload", which:
+                words[name] = workload(which)
+            case "precision", which:
+                words[name] = PRECISIONS.get(which, which)
+            case "stage", which if which in STAGES:
+                words[name] = _(STAGES[which])
+            case "stage", which if which.startswith("precision_"):
+                words[name] = PRECISIONS.get(which.removeprefix("precision_"), which)
+            case "reason", which if which in SKIPS:
+                words[name] = _(SKIPS[which])
+            case _:
+                pass
+    return words
