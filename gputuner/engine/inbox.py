@@ -40,7 +40,12 @@ class CancelRequested:
     force: bool
 
 
-Item = FromWorker | WorkerGone | TickArrived | CancelRequested
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedEnded:
+    """No tick will come any more (a recording is over)."""
+
+
+Item = FromWorker | WorkerGone | TickArrived | CancelRequested | FeedEnded
 
 
 class Inbox(Protocol):

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
-from gputuner.engine.inbox import CancelRequested, FromWorker, TickArrived, WorkerGone
+from gputuner.engine.inbox import CancelRequested, FeedEnded, FromWorker, TickArrived, WorkerGone
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.stage import Stage
 from gputuner.model.samples import Sample
@@ -48,7 +48,7 @@ class Loop:
         self.safety.load_ends()
 
     def next(self, until_ns: int) -> FromWorker | WorkerGone | None:
-        """The next message or end of a worker, or None at ``until_ns``.
+        """The next message or end of a worker, or None at ``until_ns`` (or when nothing can come any more).
 
         Raises:
             Interrupted: cancelled, out of time, or stopped for safety.
@@ -62,6 +62,8 @@ class Loop:
                     self._on_tick(item.tick)
                 case CancelRequested():
                     self._on_cancel(item)
+                case FeedEnded():
+                    return None
                 case None:
                     now_ns = self.now_ns()
                     self._check_clock(now_ns)

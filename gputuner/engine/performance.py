@@ -25,7 +25,7 @@ from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Cancelled, Stopped
 from gputuner.telemetry.feed import Tick
-from gputuner.telemetry.series import conditions
+from gputuner.telemetry.conditions import conditions
 
 OVERTIME = 1.5
 OVERTIME_S = 120.0

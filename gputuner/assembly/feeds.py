@@ -1,0 +1,73 @@
+"""Which telemetry feed the program lives on: NVIDIA cards, the host's processor, simulated cards, or a recording."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from gputuner.assembly.identified import IdentifiedFeed
+from gputuner.telemetry.client import CollectorFeed
+from gputuner.telemetry.feed import Feed, FeedState
+from gputuner.telemetry.rates import Rates
+from gputuner.telemetry.replayed import ReplayFeed
+
+FIRST_ANSWER_S = 30.0
+"""The collector's first answer; a driver that is loaded anew takes seconds, eight cards a few more."""
+LOOK_S = 0.02
+
+
+def collector_command() -> list[str]:
+    """The command line of the collector (a frozen program has no ``python -m``)."""
+    if getattr(sys, "frozen", False):
+        return [sys.executable, "--collector"]
+    return [sys.executable, "-m", "gputuner", "--collector"]
+
+
+def nvidia_feed(rates: Rates) -> Feed:
+    """NVML in its own process; returns once it has answered, or can not."""
+    feed = CollectorFeed(collector_command(), rates)
+    until_s = time.monotonic() + FIRST_ANSWER_S
+    while feed.status().state is FeedState.STARTING and time.monotonic() < until_s:
+        time.sleep(LOOK_S)
+    return IdentifiedFeed(feed)
+
+
+def host_feed(rates: Rates) -> Feed:
+    """The host's own processor as the card ``cpu``."""
+    from gputuner.devices.host import HostSource
+    from gputuner.telemetry.local import LocalFeed
+
+    feed = LocalFeed(HostSource(), fast_hz=rates.fast_hz, slow_s=rates.slow_s)
+    _await_cards(feed)
+    return feed
+
+
+def simulated_feed(ids: Sequence[str], rates: Rates) -> Feed:
+    """Simulated cards at wall pace with a demonstration load on each."""
+    from gputuner.devices.simulated import DemoLoad, SimulatedCards, WallDrivenClock
+    from gputuner.telemetry.local import LocalFeed
+
+    cards = SimulatedCards(ids, WallDrivenClock())
+    cards.attach(DemoLoad)
+    feed = LocalFeed(cards, fast_hz=rates.fast_hz, slow_s=rates.slow_s, clock=cards.clock.now_ns)
+    _await_cards(feed)
+    return feed
+
+
+def replay_feed(path: Path, speed: float = 1.0) -> ReplayFeed:
+    """A stored session played back.
+
+    Raises:
+        StoreError: the file is no session, or holds no telemetry.
+    """
+    from gputuner.devices.replay import Replay
+    from gputuner.sessions.reader import SessionReader
+
+    reader = SessionReader(path)
+    return ReplayFeed(Replay(reader.events({"run_started", "telemetry_sampled"})), speed)
+
+
+def _await_cards(feed: Feed) -> None:
+    until_s = time.monotonic() + FIRST_ANSWER_S
+    while not feed.cards() and feed.status().state is FeedState.STARTING and time.monotonic() < until_s:
+        time.sleep(LOOK_S)

@@ -1,0 +1,96 @@
+"""What the engine's tests stand on: a hand-fed feed, a store in memory, scripted worker processes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from gputuner.engine.engine import Engine
+from gputuner.engine.options import Options
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.events import Event
+from gputuner.model.readings import Reading
+from gputuner.model.samples import CardProcesses
+from gputuner.model.steps import Plan
+from gputuner.telemetry.feed import Tick
+
+SCRIPT = Path(__file__).with_name("scripted_worker.py")
+CARD = CardInfo(
+    uuid="GPU-test",
+    index=0,
+    name="Test card",
+    memory_total_bytes=24 * 2**30,
+    readings={
+        "slowdown_c": Reading(value=90.0, unit="degC"),
+        "memory_max_c": Reading(value=100.0, unit="degC"),
+        "power_limit_enforced_w": Reading(value=350.0, unit="W"),
+    },
+)
+
+
+class HandFeed:
+    """A feed whose ticks the test hands in."""
+
+    origin = Origin.MEASURED
+
+    def __init__(self) -> None:
+        self.callbacks: list[Callable[[Tick], None]] = []
+        self.users: dict[str, CardProcesses] = {CARD.uuid: CardProcesses(card=CARD.uuid, t_ns=0, processes=())}
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        return (CARD,)
+
+    def subscribe(self, callback: Callable[[Tick], None]) -> Callable[[], None]:
+        self.callbacks.append(callback)
+        return lambda: self.callbacks.remove(callback)
+
+    def push(self, tick: Tick) -> None:
+        for callback in list(self.callbacks):
+            callback(tick)
+
+    def latest(self) -> Tick | None:
+        return None
+
+    def processes(self, card: str) -> CardProcesses | None:
+        return self.users.get(card)
+
+
+class MemoryStore:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.events: list[Event] = []
+        self.closed = False
+
+    def write(self, event: Event) -> None:
+        self.events.append(event)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scripted:
+    """An experiment whose plan the test gives."""
+
+    name: ClassVar[str] = "scripted"
+    needs_worker: ClassVar[bool] = True
+    make: Callable[[], Plan] = field(repr=False)
+
+    def plan(self, context: object) -> Plan:
+        return self.make()
+
+    def expected_s(self) -> float:
+        return 60.0
+
+
+@dataclass
+class Bench:
+    """An engine over scripted worker processes and a hand-fed feed."""
+
+    feed: HandFeed
+    engine: Engine
+    stores: list[MemoryStore]
+    arguments: list[str]
+
+    def start(self, make: Callable[[], Plan], **options: object):
+        return self.engine.start(Scripted(make=make), Options(cards=(CARD.uuid,), **options))
