@@ -7,8 +7,7 @@ with a reason" and "not due on this tick" stay apart at the price of one small i
 
 import sys
 
-import msgspec
-
+from gputuner.model.errors import StoreError
 from gputuner.model.quantities import QUANTITIES, Quantity
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Sample
@@ -57,10 +56,17 @@ def decode_sample(card: str, t_ns: int, cells: tuple[Cell, ...], missing: Missin
 
 
 def encode_missing(missing: Missing) -> str:
-    """The text of one pattern (JSON)."""
-    return msgspec.json.encode({str(q): str(reason) for q, reason in missing.items()}, order="sorted").decode()
+    """The text of one pattern: ``quantity:reason``, sorted, with spaces between."""
+    return " ".join(sorted(f"{quantity}:{reason}" for quantity, reason in missing.items()))
 
 
 def decode_missing(text: str) -> Missing:
-    """The pattern in ``text``."""
-    return msgspec.json.decode(text.encode(), type=dict[Quantity, Reason])
+    """The pattern in ``text``.
+
+    Raises:
+        StoreError: the text is damaged.
+    """
+    try:
+        return {Quantity(quantity): Reason(reason) for quantity, _, reason in (w.partition(":") for w in text.split())}
+    except ValueError as error:
+        raise StoreError("record_malformed", f"unreadable pattern: {error}") from error

@@ -15,20 +15,20 @@ _TEXTS = {
     "store_readonly": "{path} cannot be written (read-only folder or no permission); choose another folder with "
     "--data-dir",
     "store_busy": "{path} is in use by another program; try again when that has ended",
-    "store_failed": "{path} could not be written or read: {detail}",
-    "session_damaged": "{path} is damaged or not a session file: {detail}",
+    "store_failed": "{path} could not be written or read: {message}",
+    "session_malformed": "{path} is not a session of gputuner, or it is damaged: {message}",
 }
 _CODES: tuple[tuple[set[int], str], ...] = (
     ({sqlite3.SQLITE_FULL}, "store_full"),
     ({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}, "store_readonly"),
     ({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}, "store_busy"),
-    ({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}, "session_damaged"),
+    ({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}, "session_malformed"),
 )
 
 
-def failure(code: str, path: Path, detail: str = "") -> StoreError:
+def failure(code: str, path: Path, message: str = "") -> StoreError:
     """The error ``code`` (one of this module's) for a file."""
-    return StoreError(code, _TEXTS[code].format(path=path, detail=detail), path=str(path), detail=detail)
+    return StoreError(code, _TEXTS[code].format(path=path, message=message), path=str(path), message=message)
 
 
 def of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
@@ -36,13 +36,13 @@ def of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:
     primary = getattr(error, "sqlite_errorcode", None)
     if primary is None:
         return failure(
-            "session_damaged" if isinstance(error, sqlite3.DatabaseError) else "store_failed", path, str(error)
+            "session_malformed" if isinstance(error, sqlite3.DatabaseError) else "store_failed", path, str(error)
         )
     for codes, code in _CODES:
         if primary & 0xFF in codes:
             return failure(code, path, str(error))
     # "no such table/column": it is SQLite, but not what a session file holds
-    code = "session_damaged" if primary & 0xFF == sqlite3.SQLITE_ERROR else "store_failed"
+    code = "session_malformed" if primary & 0xFF == sqlite3.SQLITE_ERROR else "store_failed"
     return failure(code, path, str(error))
 
 

@@ -62,23 +62,23 @@ def open_session(path: Path) -> Opened:
     """A connection to read the session in ``path``; an older file is brought to this version first.
 
     Raises:
-        StoreError: ``session_missing``, ``session_unreadable``, ``session_damaged`` (also: no session file at all),
+        StoreError: ``file_not_found``, ``file_unreadable``, ``session_malformed`` (also: not a session at all),
             ``session_newer``, ``session_too_old``.
     """
     try:
         with path.open("rb"):
             pass
     except FileNotFoundError as error:
-        raise StoreError("session_missing", f"there is no session file {path}", path=str(path)) from error
+        raise StoreError("file_not_found", f"there is no file {path}", path=str(path)) from error
     except OSError as error:
         raise StoreError(
-            "session_unreadable", f"{path} cannot be read: {error.strerror}", path=str(path), detail=str(error.strerror)
+            "file_unreadable", f"{path} cannot be read: {error.strerror}", path=str(path), message=str(error.strerror)
         ) from error
     with translated(path):
         connection, application, note = _open(path)
     try:
         if application != schema.APPLICATION_ID:
-            raise failure("session_damaged", path, "not written by gputuner")
+            raise failure("session_malformed", path, "not written by gputuner")
         version = version_of(connection)
         check_version(path, version)
         if version < schema.VERSION:

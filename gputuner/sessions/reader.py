@@ -20,6 +20,7 @@ from gputuner.sessions.facts import Facts, decode_facts, decode_processes
 from gputuner.sessions.failures import translated
 from gputuner.sessions.lease import is_running
 from gputuner.sessions.opening import open_session
+from gputuner.sessions.rollup import NS
 from gputuner.sessions.series import Series, Window, empty_series, read
 from gputuner.sessions.summary import SessionSummary, read_end_ns, read_finished, read_started, summarise
 
@@ -49,10 +50,10 @@ class SessionReader:
         try:
             with translated(path):
                 self.started: RunStarted = read_started(self._connection, path)
+                """The start of the run (spec, fingerprint, cards, origin)."""
         except BaseException:
             self._connection.close()
             raise
-        """The start of the run (spec, fingerprint, cards, origin)."""
 
     def __enter__(self) -> "SessionReader":
         return self
@@ -143,21 +144,15 @@ class SessionReader:
         """All figures, in the order they were measured."""
         return tuple(e.point for e in self.events({"point_measured"}) if isinstance(e, PointMeasured))
 
-    def advice(self) -> tuple[Advice, ...]:
-        """All advice, best first; of advice given twice for a card the later one."""
-        found: dict[tuple[str, str], Advice] = {}
+    def advice(self) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
+        """All advice, best first, and all questions left to measure; of what was told twice for a card the later."""
+        advices: dict[tuple[str, str], Advice] = {}
+        questions: dict[tuple[str, str], Question] = {}
         for event in self.events({"advice_given"}):
             if isinstance(event, AdviceGiven):
-                found.update({(advice.card, advice.id): advice for advice in event.advice})
-        return tuple(sorted(found.values(), key=lambda advice: -advice.rank))
-
-    def questions(self) -> tuple[Question, ...]:
-        """What is left to measure, each once."""
-        found: dict[tuple[str, str], Question] = {}
-        for event in self.events({"advice_given"}):
-            if isinstance(event, AdviceGiven):
-                found.update({(question.card, question.id): question for question in event.questions})
-        return tuple(found.values())
+                advices.update({(advice.card, advice.id): advice for advice in event.advice})
+                questions.update({(question.card, question.id): question for question in event.questions})
+        return tuple(sorted(advices.values(), key=lambda advice: -advice.rank)), tuple(questions.values())
 
     def warnings(self) -> tuple[Warned, ...]:
         """All warnings, in order."""
@@ -166,13 +161,14 @@ class SessionReader:
     def series(
         self,
         card: str,
-        quantity: Quantity,
+        quantity: str,
         t0_ns: int | None = None,
         t1_ns: int | None = None,
         at_most_points: int = 1000,
     ) -> Series:
-        """One quantity of one card over time; see ``overview``. A card that is not there has no points."""
-        return self.overview((quantity,), (card,), t0_ns, t1_ns, at_most_points).get((card, quantity), empty_series())
+        """One quantity (a ``Quantity``) of one card over time; see ``overview``. An unknown card has no points."""
+        wanted = Quantity(quantity)
+        return self.overview((wanted,), (card,), t0_ns, t1_ns, at_most_points).get((card, wanted), empty_series())
 
     def overview(
         self,
@@ -209,12 +205,12 @@ class SessionReader:
             return read(self._connection, window, self.gaps(), self._patterns())
 
     def _span(self) -> tuple[int, int]:
-        """Time of the first and last sample (whole seconds are enough), or of the run if there are none."""
-        first, last = self._fetch(f"SELECT min(id) / {POSITIONS}, max(id) / {POSITIONS} FROM rollup_1s")[0]
+        """The run from its first to its last second that has samples or events."""
+        first, last = self._fetch("SELECT min(id), max(id) FROM rollup_1s")[0]
         start, end = self.started.t_ns, self.end_ns()
         if first is None:
             return start, end
-        return min(start, first * 10**9), max(end, last * 10**9)
+        return min(start, first // POSITIONS * NS), max(end, (last // POSITIONS + 1) * NS - 1)
 
     def _fetch(self, sql: str, *parameters: int | str) -> list[Any]:
         return self._connection.execute(sql, parameters).fetchall()

@@ -78,7 +78,7 @@ def read(connection: sqlite3.Connection, window: Window, gaps: Sequence[Gap], pa
     coarsest = rollup_table(LEVELS_S[-1])
     first, last = window.keys(LEVELS_S[-1])
     counts = connection.execute(
-        f"SELECT id % {POSITIONS}, sum(rows) FROM {coarsest} WHERE id BETWEEN ? AND ? GROUP BY 1", (first, last)
+        f"SELECT id & {POSITIONS - 1}, sum(rows) FROM {coarsest} WHERE id BETWEEN ? AND ? GROUP BY 1", (first, last)
     ).fetchall()
     most = max((n for card, n in counts if card in window.cards), default=0)
     if most <= window.at_most_points:

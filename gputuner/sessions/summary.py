@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gputuner.model import codec
-from gputuner.model.cards import Origin
+from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Outcome, RunFinished, RunStarted
+from gputuner.sessions.files import companions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +23,12 @@ class SessionSummary:
     outcome: Outcome | None
     running: bool
     origin: Origin
-    cards: tuple[str, ...]
-    """Names for people, in the order of the run."""
-    points: int
-    advice: int
+    cards: tuple[CardInfo, ...]
+    """The cards of the run as it found them, in its order."""
+    point_count: int
+    advice_count: int
     size_bytes: int
+    """Of the file and what SQLite keeps beside it."""
 
     @property
     def simulated(self) -> bool:
@@ -84,10 +86,10 @@ def summarise(connection: sqlite3.Connection, path: Path, running: bool) -> Sess
         outcome=finished.outcome if finished else None,
         running=running,
         origin=started.origin,
-        cards=tuple(card.title for card in started.cards),
-        points=points,
-        advice=advice,
-        size_bytes=path.stat().st_size,
+        cards=started.cards,
+        point_count=points,
+        advice_count=advice,
+        size_bytes=sum(file.stat().st_size for file in (path, *companions(path)) if file.exists()),
     )
 
 

@@ -118,6 +118,8 @@ class SessionWriter:
                 self._commit_if_due()
                 if isinstance(event, RunStarted):
                     self._commit()
+                    # So that even a copy without its WAL says which run it is
+                    self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
             except sqlite3.Error as error:
                 raise self._fail(error) from error
             if isinstance(event, RunFinished):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from math import isclose
+from pathlib import Path
 
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ from gputuner.model.points import Flag, Point, Spread
 from gputuner.model.quantities import QUANTITIES, Quantity
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import CardProcesses, Gap, ProcessOnCard, Sample, XidSeen
+from gputuner.sessions.writer import SessionWriter
 
 S = 1_000_000_000
 RUN = "20261130-142233-tune-a1b2"
@@ -243,3 +245,12 @@ def streams() -> st.SearchStrategy[list[Event]]:
         return out
 
     return st.tuples(st.lists(_events, max_size=30), st.lists(st.integers(1, 5), min_size=30, max_size=30)).map(number)
+
+
+def store(folder: Path, events: list[Event], run_id: str = RUN) -> Path:
+    """A closed session file with these events."""
+    writer = SessionWriter.create(folder, run_id)
+    for event in events:
+        writer.write(event)
+    writer.close()
+    return writer.path
