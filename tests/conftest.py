@@ -1,10 +1,5 @@
-"""What all tests may use: test support in ``tests/`` is importable, fixtures are named here."""
+"""Fixtures that every room may use."""
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from fake_nvml.fixtures import fake_nvml, fake_nvml_folder
+from tests.fake_nvml.fixtures import fake_nvml, fake_nvml_folder
 
 __all__ = ["fake_nvml", "fake_nvml_folder"]

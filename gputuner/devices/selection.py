@@ -57,13 +57,13 @@ def _one(entry: str, matches: Sequence[CardInfo], cards: Sequence[CardInfo]) -> 
     if matches:
         names = ", ".join(card.uuid for card in matches)
         raise UsageError(
-            "selection_ambiguous", f"--gpu {entry!r} means several cards: {names}", selector=entry, matches=names
+            "selection_ambiguous", f"--gpu {entry!r} means several cards: {names}", selection=entry, cards=names
         )
     known = ", ".join(f"{card.index}: {card.title} ({card.uuid})" for card in cards)
     raise UsageError(
-        "selection_unknown",
+        "no_such_card",
         f"--gpu {entry!r} names no card; there are: {known or 'none'}",
-        selector=entry,
+        card=entry,
         known=known,
     )
 

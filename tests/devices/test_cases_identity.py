@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from fake_nvml.fixtures import FakeNvml
-from fake_nvml.scenario import Scenario, card, case
 
 from gputuner.devices.nvml.source import NvmlSource
 from gputuner.devices.selection import select
 from gputuner.devices.visible import visible
 from gputuner.model.cards import CardInfo
 from gputuner.model.errors import UsageError
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import Scenario, card, case
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 

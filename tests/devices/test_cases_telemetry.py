@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_nvml.build import broken_library
-from fake_nvml.fixtures import FakeNvml
-from fake_nvml.scenario import MIB, Scenario, case
 
 from gputuner.devices.nvml.source import NvmlSource
 from gputuner.model.cards import CardState
@@ -17,6 +14,9 @@ from gputuner.model.errors import DeviceError, DeviceLost, ExitCode
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
 from gputuner.model.samples import CardProcesses
+from tests.fake_nvml.build import broken_library
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import MIB, Scenario, case
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 
@@ -192,7 +192,7 @@ def test_c029_a_foreign_pynvml_that_gives_bytes_is_read_and_named_once(tmp_path:
         "print([c.name, c.uuid, c.pci_bus_id, c.readings['driver'].value, c.memory_total_bytes])\n"
         "f = s.sample(c.uuid, Tier.FAST, 0); s.sample(c.uuid, Tier.SLOW, 0)\n"
         "print(f.values['core_temperature_c'], f.missing['power_instant_w'].value)\n"
-        "print([n for n in s.notes if n[0] == 'nvml_binding_foreign'])\n"
+        "print([n for n in s.notes if n[0] == 'nvml_impostor'])\n"
     )
     root = str(Path(__file__).parents[2])
     child = subprocess.run(
@@ -209,7 +209,7 @@ def test_c029_a_foreign_pynvml_that_gives_bytes_is_read_and_named_once(tmp_path:
     assert child.stdout.splitlines() == [
         "['NVIDIA GeForce RTX 3090', 'GPU-abcd', '0000:01:00.0', '470.57.02', 25769803776]",
         "51 not_supported",
-        f"[('nvml_binding_foreign', {{'file': '{package / '__init__.py'}'}})]",
+        f"[('nvml_impostor', {{'path': '{package / '__init__.py'}'}})]",
     ]
 
 

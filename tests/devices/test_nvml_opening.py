@@ -7,15 +7,15 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fake_nvml.build import broken_library
-from fake_nvml.fixtures import FakeNvml
-from fake_nvml.scenario import Scenario, card, error
 
 from gputuner.devices.nvml.binding import is_official
 from gputuner.devices.nvml.source import NvmlSource
 from gputuner.model.errors import DeviceError, NoCard, NoPermission
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
 from gputuner.model.readings import Reason
+from tests.fake_nvml.build import broken_library
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import Scenario, card, error
 
 ASK = """
 from gputuner.devices.nvml.source import NvmlSource
@@ -115,7 +115,7 @@ def test_something_else_named_pynvml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", ModuleType("pynvml"))
     with pytest.raises(NoCard) as caught:
         NvmlSource()
-    assert caught.value.code == "nvml_binding_unusable"
+    assert caught.value.code == "nvml_impostor"
 
 
 def test_the_official_binding_is_told_by_the_module_itself() -> None:
@@ -190,14 +190,6 @@ def test_a_card_that_vanished_while_reopening_is_lost(fake_nvml: FakeNvml) -> No
     source.reopen()
     assert [info.state for info in source.cards()] == ["ready", "lost"]
     source.close()
-
-
-def test_a_hanging_call_hangs_only_the_child(fake_nvml: FakeNvml) -> None:
-    fake_nvml.show(Scenario(card(nvmlDeviceGetName={"hang": True})))
-    with pytest.raises(subprocess.TimeoutExpired):
-        subprocess.run(
-            [sys.executable, "-c", ASK], env={**os.environ, **fake_nvml.environment()}, timeout=2, capture_output=True
-        )
 
 
 def test_a_crash_in_the_library_ends_the_child_by_signal(fake_nvml: FakeNvml) -> None:

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_nvml.fixtures import FakeNvml
-from fake_nvml.scenario import NOT_SUPPORTED, Scenario, card, error
 
 from gputuner.devices.nvml.source import NvmlSource
 from gputuner.model.errors import DeviceError, DeviceLost
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Sample
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import NOT_SUPPORTED, Scenario, card, error
 
 H200 = json.loads((Path(__file__).parents[1] / "data" / "devices" / "nvml-h200.json").read_text())
 SECOND = 10**9
@@ -275,4 +275,62 @@ def test_xid_errors_are_told_once(fake_nvml: FakeNvml) -> None:
     assert source.xids() == ()
     assert [(x.card, x.xid, x.t_ns) for x in source.xids()] == [(uuids[1], 79, 42), (uuids[0], 13, 42)]
     assert source.xids() == ()
+    source.close()
+
+
+def test_sentinels_among_the_once_read_facts(fake_nvml: FakeNvml) -> None:
+    fake_nvml.show(Scenario(card(**{"nvmlDeviceGetMaxClockInfo(1)": 4294967295, "nvmlDeviceGetNumFans": 4294967295})))
+    source = NvmlSource()
+    (info,) = source.cards()
+    assert info.readings["sm_clock_max_mhz"].reason is Reason.IMPLAUSIBLE
+    assert info.readings["fan_count"].reason is Reason.IMPLAUSIBLE
+    assert source.rejected == 2
+    source.close()
+
+
+def test_one_failing_reading_is_an_error_there_and_named(fake_nvml: FakeNvml) -> None:
+    fine = {"total": 256, "free": 256, "used": 0}
+    fake_nvml.show(Scenario(card(nvmlDeviceGetBAR1MemoryInfo={"sequence": [fine, error("UNKNOWN")]})))
+    source = NvmlSource()
+    sample = first(source, Tier.SLOW)
+    assert sample.missing[Quantity.BAR1_USED_BYTES] is Reason.ERROR
+    assert sample.values[Quantity.PCIE_WIDTH] == 16
+    assert source.trouble(sample.card) == "nvml_unknown"
+    source.close()
+
+
+def test_ecc_and_remapped_rows(fake_nvml: FakeNvml) -> None:
+    fake_nvml.show(Scenario(card(**{"field(3)": 5, "field(4)": 2, "field(142)": 1, "field(143)": 2})))
+    source = NvmlSource()
+    values = first(source, Tier.SLOW).values
+    source.close()
+    assert values[Quantity.ECC_CORRECTED] == 5
+    assert values[Quantity.ECC_UNCORRECTED] == 2
+    assert values[Quantity.REMAPPED_ROWS] == 3
+
+
+def test_time_in_each_limit_in_ns(fake_nvml: FakeNvml) -> None:
+    fields = {74: 1_000_000_001, 76: 2, 269: 3, 270: 4, 271: 5}
+    fake_nvml.show(Scenario(card(**{f"field({number})": value for number, value in fields.items()})))
+    source = NvmlSource()
+    values = first(source, Tier.SLOW).values
+    source.close()
+    assert values[Quantity.LIMITED_POWER_NS] == 1_000_000_001
+    assert values[Quantity.LIMITED_SYNC_BOOST_NS] == 2
+    assert values[Quantity.LIMITED_THERMAL_SOFTWARE_NS] == 3
+    assert values[Quantity.LIMITED_THERMAL_HARDWARE_NS] == 4
+    assert values[Quantity.LIMITED_POWER_BRAKE_NS] == 5
+
+
+def test_limits_are_read_again_after_half_a_minute(fake_nvml: FakeNvml) -> None:
+    now = 0
+    scenario = Scenario(card(nvmlDeviceGetEnforcedPowerLimit=350000))
+    fake_nvml.show(scenario, reload=True)
+    source = NvmlSource(now_ns=lambda: now)
+    assert source.cards()[0].number("power_limit_enforced_w") == 350
+    scenario.cards[0]["nvmlDeviceGetEnforcedPowerLimit"] = 280000
+    fake_nvml.show(scenario, reload=True)
+    assert source.cards()[0].number("power_limit_enforced_w") == 350
+    now = 31 * SECOND
+    assert source.cards()[0].number("power_limit_enforced_w") == 280
     source.close()

@@ -48,14 +48,14 @@ def test_an_ambiguous_beginning_is_quoted(selector: str) -> None:
         select(selector, (A, B, CPU))
     assert caught.value.code == "selection_ambiguous"
     assert repr(selector) in str(caught.value)
-    assert A.uuid in str(caught.value.params["matches"])
+    assert A.uuid in str(caught.value.params["cards"])
 
 
 @pytest.mark.parametrize("selector", ["7", "GPU-ffff", "0000:02:00.0", "rtx", "dead", "-1", "1f3"])
 def test_unknown_names_what_there_is(selector: str) -> None:
     with pytest.raises(UsageError) as caught:
         select(selector, (A, B))
-    assert caught.value.code == "selection_unknown"
+    assert caught.value.code == "no_such_card"
     assert B.uuid in str(caught.value.params["known"])
 
 

@@ -5,8 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
-from fake_nvml.build import SONAME, NoCompiler, environment, library
-from fake_nvml.scenario import Scenario
+
+from tests.fake_nvml.build import SONAME, NoCompiler, environment, library
+from tests.fake_nvml.scenario import Scenario
 
 
 class FakeNvml:

@@ -134,5 +134,5 @@ def load() -> Binding:
         raise NoCard("nvml_binding_missing", "the Python package nvidia-ml-py is not installed") from err
     if not hasattr(module, "nvmlInit") or not hasattr(module, "NVMLError"):
         file = str(getattr(module, "__file__", ""))
-        raise NoCard("nvml_binding_unusable", f"the module pynvml at {file} is not a binding of NVML", file=file)
+        raise NoCard("nvml_impostor", f"the module pynvml at {file} is not a binding of NVML", path=file)
     return Binding(module)

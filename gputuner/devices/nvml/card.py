@@ -1,5 +1,5 @@
 # pyright: standard
-"""One card's handle and what was learned about asking it."""
+"""One card's handle, and who asks it: one asker per tier, because tiers are read in threads of their own."""
 
 from typing import Any
 
@@ -15,13 +15,9 @@ _VALUE_MEMBER = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")
 
 
 class Card:
-    """A card that can be asked: handle, identity, and the memory of what it does not answer.
+    """A card that can be asked: handle, identity, and an asker for each tier.
 
     Attributes:
-        t_ns: time of the current tick; the caller sets it before asking.
-        trouble: NVML code of a failure in this tick that points at the driver, else None.
-        gpm: what ``gpm`` keeps between ticks.
-        rejected: answers that were sentinels or impossible, counted since the handle was opened.
         fan_count: number of fans, None if unknown.
     """
 
@@ -30,19 +26,41 @@ class Card:
         self.binding = binding
         self.handle = handle
         self.info = info
-        self.t_ns = 0
-        self.trouble: int | None = None
         self.fan_count: int | None = None
-        self.rejected = 0
-        self.gpm: Any = None
-        self.sysfs_power: str | None = None
-        self._refused: dict[tuple[Any, ...], tuple[Failed, int]] = {}
+        self.once, self.fast, self.slow = Asker(self), Asker(self), Asker(self)
+
+    @property
+    def rejected(self) -> int:
+        """Answers that were sentinels or impossible, counted since the handle was opened."""
+        return self.once.rejected + self.fast.rejected + self.slow.rejected
 
     @property
     def mig_enabled(self) -> bool:
         """True if the card is split into MIG instances."""
         reading = self.info.readings.get("mig_enabled")
         return bool(reading and reading.value)
+
+
+class Asker:
+    """Asks one card, in one thread, and remembers what it does not answer.
+
+    Attributes:
+        t_ns: time of the current tick; the caller sets it before asking.
+        trouble: NVML code of a failure in this tick that points at the driver, else None.
+        rejected: answers that were sentinels or impossible.
+        gpm: what ``gpm`` keeps between ticks.
+    """
+
+    def __init__(self, card: Card) -> None:
+        """Ask ``card``; nothing is remembered yet."""
+        self.card = card
+        self.binding = card.binding
+        self.handle = card.handle
+        self.t_ns = 0
+        self.trouble: int | None = None
+        self.rejected = 0
+        self.gpm: Any = None
+        self._refused: dict[tuple[Any, ...], tuple[Failed, int]] = {}
 
     def ask(self, name: str, *args: Any) -> Any:
         """What NVML answers about this card, or ``Failed``; lasting refusals are not asked again for a while.
@@ -113,7 +131,7 @@ class Card:
     def _note(self, key: tuple[Any, ...], answer: Failed) -> None:
         code = answer.code
         if code in LOST:
-            raise error_of(code, self.info.uuid)
+            raise error_of(code, self.card.info.uuid)
         if code in LASTING:
             self._refused[key] = (answer, self.t_ns + ASK_AGAIN_NS)
         elif code not in QUIET:

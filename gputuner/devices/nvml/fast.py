@@ -2,7 +2,7 @@
 """The fast tier: temperatures, power, energy, clocks, limit reasons, utilisation and memory in about nine calls."""
 
 from gputuner.devices.nvml import plausible
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.errors import Failed
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
@@ -18,50 +18,50 @@ MEMORY = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 """The second counts what the driver reserves as used."""
 
 
-def read(card: Card) -> Tick:
+def read(asker: Asker) -> Tick:
     """One fast tick.
 
     Raises:
         DeviceLost: the card is gone.
     """
-    tick = Tick(card)
-    tick.put(Q.CORE_TEMPERATURE_C, card.first(_TEMPERATURE, 0), plausible.TEMPERATURE)
+    tick = Tick(asker)
+    tick.put(Q.CORE_TEMPERATURE_C, asker.first(_TEMPERATURE, 0), plausible.TEMPERATURE)
     tick.lack(Reason.NOT_SUPPORTED, Q.HOTSPOT_TEMPERATURE_C)
-    _margin(card, tick)
-    _fields(card, tick)
-    tick.put(Q.SM_CLOCK_MHZ, card.ask("nvmlDeviceGetClockInfo", 1), plausible.MEGAHERTZ)
-    tick.put(Q.MEMORY_CLOCK_MHZ, card.ask("nvmlDeviceGetClockInfo", 2), plausible.MEGAHERTZ)
-    tick.put(Q.LIMIT_BITS, card.first(REASONS), plausible.BITS)
-    rates = card.ask("nvmlDeviceGetUtilizationRates")
+    _margin(asker, tick)
+    _fields(asker, tick)
+    tick.put(Q.SM_CLOCK_MHZ, asker.ask("nvmlDeviceGetClockInfo", 1), plausible.MEGAHERTZ)
+    tick.put(Q.MEMORY_CLOCK_MHZ, asker.ask("nvmlDeviceGetClockInfo", 2), plausible.MEGAHERTZ)
+    tick.put(Q.LIMIT_BITS, asker.first(REASONS), plausible.BITS)
+    rates = asker.ask("nvmlDeviceGetUtilizationRates")
     tick.attribute(Q.GPU_UTILISATION, rates, "gpu", plausible.PERCENT)
     tick.attribute(Q.MEMORY_UTILISATION, rates, "memory", plausible.PERCENT)
-    memory = card.first(MEMORY)
+    memory = asker.first(MEMORY)
     tick.attribute(Q.MEMORY_USED_BYTES, memory, "used", plausible.BYTES)
     tick.attribute(Q.MEMORY_FREE_BYTES, memory, "free", plausible.BYTES)
     return tick
 
 
-def _margin(card: Card, tick: Tick) -> None:
+def _margin(asker: Asker, tick: Tick) -> None:
     """Distance to the nearest slowdown: as told, else slowdown threshold minus core temperature."""
-    margin = card.ask("nvmlDeviceGetMarginTemperature")
+    margin = asker.ask("nvmlDeviceGetMarginTemperature")
     core = tick.values.get(Q.CORE_TEMPERATURE_C)
-    slowdown = card.info.number("slowdown_c")
+    slowdown = asker.card.info.number("slowdown_c")
     if type(margin) is Failed and core is not None and slowdown is not None:
         margin = slowdown - core
     tick.put(Q.SLOWDOWN_MARGIN_C, margin, plausible.OFFSET)
 
 
-def _fields(card: Card, tick: Tick) -> None:
-    fields = card.fields(_FIELDS)
+def _fields(asker: Asker, tick: Tick) -> None:
+    fields = asker.fields(_FIELDS)
     tick.put(Q.MEMORY_TEMPERATURE_C, fields[MEMORY_TEMPERATURE], plausible.TEMPERATURE)
     energy = fields[ENERGY]
     if type(energy) is Failed:
-        energy = card.ask("nvmlDeviceGetTotalEnergyConsumption")
+        energy = asker.ask("nvmlDeviceGetTotalEnergyConsumption")
     tick.put(Q.ENERGY_J, energy, plausible.MILLIJOULE)
     average, instant = fields[POWER_AVERAGE], fields[POWER_INSTANT]
     if type(average) is Failed or type(instant) is Failed:
-        usage = card.ask("nvmlDeviceGetPowerUsage")
-        if usage_is_average(card):
+        usage = asker.ask("nvmlDeviceGetPowerUsage")
+        if usage_is_average(asker):
             average = usage if type(average) is Failed else average
         else:
             instant = usage if type(instant) is Failed else instant
@@ -69,10 +69,10 @@ def _fields(card: Card, tick: Tick) -> None:
     tick.put(Q.POWER_INSTANT_W, instant, plausible.MILLIWATT)
 
 
-def usage_is_average(card: Card) -> bool:
+def usage_is_average(asker: Asker) -> bool:
     """True if ``nvmlDeviceGetPowerUsage`` is the average over a second.
 
     It is on Ampere and later except GA100; on GA100 and older it is instant (nvml.h).
     """
-    major, _, minor = (card.info.compute_capability or "0.0").partition(".")
+    major, _, minor = (asker.card.info.compute_capability or "0.0").partition(".")
     return (int(major), int(minor)) > (8, 0)

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.errors import LOST, Code, Failed, error_of, reason_of
 from gputuner.devices.nvml.plausible import PERCENT
 from gputuner.devices.nvml.tick import Tick
@@ -24,55 +24,55 @@ class Gpm:
         self.filled = False
 
 
-def read(card: Card, tick: Tick) -> None:
+def read(asker: Asker, tick: Tick) -> None:
     """Activity since the last read; the first read has none.
 
     Raises:
         DeviceLost: the card is gone.
     """
-    state = card.gpm if card.gpm is not None else _open(card)
-    card.gpm = state
+    state = asker.gpm if asker.gpm is not None else _open(asker)
+    asker.gpm = None if state is Reason.ERROR else state
     if isinstance(state, Reason):
         tick.lack(state, *_METRICS.values())
         return
-    answer = card.ask_about("nvmlGpmSampleGet", state.after)
+    answer = asker.ask_about("nvmlGpmSampleGet", state.after)
     if type(answer) is Failed:
         state.filled = False
         tick.lack(reason_of(answer.code), *_METRICS.values())
         return
     if state.filled:
-        _compare(card, state, tick)
+        _compare(asker, state, tick)
     else:
         tick.lack(Reason.NOT_READ, *_METRICS.values())
     state.before, state.after, state.filled = state.after, state.before, True
 
 
-def _open(card: Card) -> Gpm | Reason:
-    support = card.ask("nvmlGpmQueryDeviceSupport")
+def _open(asker: Asker) -> Gpm | Reason:
+    support = asker.ask("nvmlGpmQueryDeviceSupport")
     if type(support) is Failed:
         return reason_of(support.code)
     if not support.isSupportedDevice:
         return Reason.NOT_SUPPORTED
-    if card.mig_enabled:
+    if asker.card.mig_enabled:
         return Reason.NOT_WITH_MIG
-    samples = [card.binding.ask("nvmlGpmSampleAlloc") for _ in range(2)]
+    samples = [asker.binding.ask("nvmlGpmSampleAlloc") for _ in range(2)]
     if any(type(sample) is Failed for sample in samples):
         return Reason.ERROR
     return Gpm(*samples)
 
 
-def _compare(card: Card, state: Gpm, tick: Tick) -> None:
-    module = card.binding.module
+def _compare(asker: Asker, state: Gpm, tick: Tick) -> None:
+    module = asker.binding.module
     request = module.c_nvmlGpmMetricsGet_t()
     request.version = module.NVML_GPM_METRICS_GET_VERSION
     request.numMetrics = len(_METRICS)
     request.sample1, request.sample2 = state.before, state.after
     for position, metric in enumerate(_METRICS):
         request.metrics[position].metricId = metric
-    answer = card.binding.ask("nvmlGpmMetricsGet", request)
+    answer = asker.binding.ask("nvmlGpmMetricsGet", request)
     if type(answer) is Failed:
         if answer.code in LOST:
-            raise error_of(answer.code, card.info.uuid)
+            raise error_of(answer.code, asker.card.info.uuid)
         tick.lack(reason_of(answer.code), *_METRICS.values())
         return
     for position, quantity in enumerate(_METRICS.values()):
@@ -83,9 +83,9 @@ def _compare(card: Card, state: Gpm, tick: Tick) -> None:
             tick.put(quantity, metric.value, PERCENT)
 
 
-def close(card: Card) -> None:
+def close(asker: Asker) -> None:
     """Give the snapshots back."""
-    if isinstance(card.gpm, Gpm):
-        card.binding.ask("nvmlGpmSampleFree", card.gpm.before)
-        card.binding.ask("nvmlGpmSampleFree", card.gpm.after)
-    card.gpm = None
+    if isinstance(asker.gpm, Gpm):
+        asker.binding.ask("nvmlGpmSampleFree", asker.gpm.before)
+        asker.binding.ask("nvmlGpmSampleFree", asker.gpm.after)
+    asker.gpm = None

@@ -6,7 +6,7 @@ from typing import Any
 
 from gputuner.devices.nvml import plausible
 from gputuner.devices.nvml.binding import Binding, text
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.errors import Failed, reason_of
 from gputuner.devices.nvml.mig import instances
 from gputuner.devices.nvml.plausible import Kind
@@ -35,14 +35,13 @@ _CORES_PER_SM = {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64}
 """FP32 lanes per SM by compute capability where it is not 128 (CUDA C++ programming guide, arithmetic throughput)."""
 
 
-def reading(answer: Any, unit: str, kind: Kind, card: Card | None = None) -> Reading:
+def reading(answer: Any, unit: str, kind: Kind, asker: Asker) -> Reading:
     """A number as a reading, checked and converted."""
     if type(answer) is Failed:
         return Reading(unit=unit, reason=reason_of(answer.code))
     value = kind.accept(answer)
     if value is None:
-        if card is not None:
-            card.rejected += 1
+        asker.rejected += 1
         return Reading(unit=unit, reason=Reason.IMPLAUSIBLE)
     return Reading(value=round(value, 3) if isinstance(value, float) else value, unit=unit)
 
@@ -52,38 +51,38 @@ def _told(answer: Any, convert: Callable[[Any], Scalar]) -> Reading:
     return Reading(reason=reason_of(answer.code)) if type(answer) is Failed else Reading(value=convert(answer))
 
 
-def identify(card: Card, driver: Reading, cuda_driver: Reading) -> CardInfo:
+def identify(asker: Asker, driver: Reading, cuda_driver: Reading) -> CardInfo:
     """Everything that does not change from tick to tick.
 
     Raises:
         DeviceLost: the card is gone.
     """
     readings: dict[str, Reading] = {"driver": driver, "cuda_driver": cuda_driver}
-    capability = card.ask("nvmlDeviceGetCudaComputeCapability")
+    capability = asker.ask("nvmlDeviceGetCudaComputeCapability")
     readings["compute_capability"] = _told(capability, lambda pair: f"{pair[0]}.{pair[1]}")
-    readings |= _power_limits(card) | _temperatures(card) | _switches(card)
+    readings |= _power_limits(asker) | _temperatures(asker) | _switches(asker)
     for name, clock in _CLOCKS.items():
-        readings[name] = reading(card.ask("nvmlDeviceGetMaxClockInfo", clock), "MHz", plausible.MEGAHERTZ, card)
+        readings[name] = reading(asker.ask("nvmlDeviceGetMaxClockInfo", clock), "MHz", plausible.MEGAHERTZ, asker)
     for name, calls in _PLAIN.items():
-        readings[name] = reading(card.first(calls), "", plausible.SMALL, card)
-    bar1 = card.ask("nvmlDeviceGetBAR1MemoryInfo")
+        readings[name] = reading(asker.first(calls), "", plausible.SMALL, asker)
+    bar1 = asker.ask("nvmlDeviceGetBAR1MemoryInfo")
     total = bar1 if type(bar1) is Failed else bar1.bar1Total
-    readings["bar1_total_bytes"] = reading(total, "bytes", plausible.BYTES, card)
-    readings["fan_count"] = _fans(card)
-    readings["vbios"] = _told(card.ask("nvmlDeviceGetVbiosVersion"), text)
+    readings["bar1_total_bytes"] = reading(total, "bytes", plausible.BYTES, asker)
+    readings["fan_count"] = _fans(asker)
+    readings["vbios"] = _told(asker.ask("nvmlDeviceGetVbiosVersion"), text)
     readings["l2_bytes"] = Reading(unit="bytes", reason=Reason.NOT_SUPPORTED)
-    memory = card.first(("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo"))
+    memory = asker.first(("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo"))
     return CardInfo(
-        uuid=card.info.uuid,
-        index=card.info.index,
-        name=card.info.name,
-        pci_bus_id=card.info.pci_bus_id,
+        uuid=asker.card.info.uuid,
+        index=asker.card.info.index,
+        name=asker.card.info.name,
+        pci_bus_id=asker.card.info.pci_bus_id,
         state=CardState.READY,
         memory_total_bytes=None if type(memory) is Failed else int(memory.total),
-        sm_count=_sm_count(card, capability),
+        sm_count=_sm_count(asker, capability),
         compute_capability=None if type(capability) is Failed else f"{capability[0]}.{capability[1]}",
         readings=readings,
-        mig=instances(card) if readings["mig_enabled"].value else (),
+        mig=instances(asker) if readings["mig_enabled"].value else (),
     )
 
 
@@ -108,8 +107,8 @@ def short_bus_id(bus_id: str) -> str:
     return f"{domain[-4:]}:{rest}"
 
 
-def _power_limits(card: Card) -> dict[str, Reading]:
-    fields = card.fields(tuple(_LIMITS.values()))
+def _power_limits(asker: Asker) -> dict[str, Reading]:
+    fields = asker.fields(tuple(_LIMITS.values()))
     answers: dict[str, Any] = {name: fields[field] for name, field in _LIMITS.items()}
     older = {
         "power_limit_default_w": "nvmlDeviceGetPowerManagementDefaultLimit",
@@ -118,22 +117,22 @@ def _power_limits(card: Card) -> dict[str, Reading]:
     }
     for name, call in older.items():
         if type(answers[name]) is Failed:
-            answers[name] = card.ask(call)
+            answers[name] = asker.ask(call)
     if type(answers["power_limit_min_w"]) is Failed or type(answers["power_limit_max_w"]) is Failed:
-        pair = card.ask("nvmlDeviceGetPowerManagementLimitConstraints")
+        pair = asker.ask("nvmlDeviceGetPowerManagementLimitConstraints")
         low, high = (pair, pair) if type(pair) is Failed else pair
         answers["power_limit_min_w"], answers["power_limit_max_w"] = low, high
-    return {name: _limit(answer, card) for name, answer in answers.items()}
+    return {name: _limit(answer, asker) for name, answer in answers.items()}
 
 
-def _limit(answer: Any, card: Card) -> Reading:
+def _limit(answer: Any, asker: Asker) -> Reading:
     """A power limit; some cards report 0 for what they do not know."""
     if answer == 0:
         return Reading(unit="W", reason=Reason.NOT_SUPPORTED)
-    return reading(answer, "W", plausible.LIMIT_MILLIWATT, card)
+    return reading(answer, "W", plausible.LIMIT_MILLIWATT, asker)
 
 
-def _temperatures(card: Card) -> dict[str, Reading]:
+def _temperatures(asker: Asker) -> dict[str, Reading]:
     """Absolute thresholds in °C.
 
     Where the absolute call has stopped answering (newer cards), T.Limit gives them: with margin m now at core
@@ -142,28 +141,28 @@ def _temperatures(card: Card) -> dict[str, Reading]:
     """
     out: dict[str, Reading] = {}
     for name, threshold in _THRESHOLDS.items():
-        answer = card.ask("nvmlDeviceGetTemperatureThreshold", threshold)
-        out[name] = reading(answer, "degC", plausible.TEMPERATURE, card)
+        answer = asker.ask("nvmlDeviceGetTemperatureThreshold", threshold)
+        out[name] = reading(answer, "degC", plausible.TEMPERATURE, asker)
     missing = {name: field for name, field in _OFFSETS.items() if out[name].value is None}
     if missing:
-        core = card.first(("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature"), 0)
-        margin = card.ask("nvmlDeviceGetMarginTemperature")
-        offsets = card.fields(tuple(missing.values()))
+        core = asker.first(("nvmlDeviceGetTemperatureV", "nvmlDeviceGetTemperature"), 0)
+        margin = asker.ask("nvmlDeviceGetMarginTemperature")
+        offsets = asker.fields(tuple(missing.values()))
         for name, field in missing.items():
             if not any(type(answer) is Failed for answer in (core, margin, offsets[field])):
-                out[name] = reading(core + margin - offsets[field], "degC", plausible.TEMPERATURE, card)
+                out[name] = reading(core + margin - offsets[field], "degC", plausible.TEMPERATURE, asker)
     return out
 
 
-def _switches(card: Card) -> dict[str, Reading]:
-    mig = card.ask("nvmlDeviceGetMigMode")
-    ecc = card.ask("nvmlDeviceGetEccMode")
+def _switches(asker: Asker) -> dict[str, Reading]:
+    mig = asker.ask("nvmlDeviceGetMigMode")
+    ecc = asker.ask("nvmlDeviceGetEccMode")
     return {
         "ecc_enabled": _told(ecc, lambda pair: bool(pair[0])),
-        "persistence": _told(card.ask("nvmlDeviceGetPersistenceMode"), bool),
+        "persistence": _told(asker.ask("nvmlDeviceGetPersistenceMode"), bool),
         "mig_enabled": _told(mig, lambda pair: bool(pair[0])),
-        "display_active": _told(card.ask("nvmlDeviceGetDisplayActive"), bool),
-        "compute_mode": _told(card.ask("nvmlDeviceGetComputeMode"), _compute_mode),
+        "display_active": _told(asker.ask("nvmlDeviceGetDisplayActive"), bool),
+        "compute_mode": _told(asker.ask("nvmlDeviceGetComputeMode"), _compute_mode),
     }
 
 
@@ -172,18 +171,18 @@ def _compute_mode(code: int) -> str:
     return known[code] if 0 <= code < len(known) else f"unknown_{code}"
 
 
-def _fans(card: Card) -> Reading:
-    count = card.ask("nvmlDeviceGetNumFans")
-    if type(count) is Failed and type(card.ask("nvmlDeviceGetFanSpeed")) is not Failed:
+def _fans(asker: Asker) -> Reading:
+    count = asker.ask("nvmlDeviceGetNumFans")
+    if type(count) is Failed and type(asker.ask("nvmlDeviceGetFanSpeed")) is not Failed:
         count = 1  # a driver that cannot count them answers for the only one it knows
-    found = reading(count, "", plausible.SMALL, card)
-    card.fan_count = int(found.value) if isinstance(found.value, (int, float)) else None
+    found = reading(count, "", plausible.SMALL, asker)
+    asker.card.fan_count = int(found.value) if isinstance(found.value, (int, float)) else None
     return found
 
 
-def _sm_count(card: Card, capability: Any) -> int | None:
+def _sm_count(asker: Asker, capability: Any) -> int | None:
     """Streaming multiprocessors: CUDA cores over lanes per SM (exact on MIG-capable cards from their attributes)."""
-    cores = card.ask("nvmlDeviceGetNumGpuCores")
+    cores = asker.ask("nvmlDeviceGetNumGpuCores")
     if type(cores) is Failed or type(capability) is Failed or not 0 < cores < 10**6:
         return None
     lanes = _CORES_PER_SM.get((capability[0], capability[1]), 128)

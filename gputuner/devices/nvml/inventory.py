@@ -37,7 +37,7 @@ class Inventory:
     @property
     def rejected(self) -> int:
         """Answers rejected as sentinels or impossible, by all cards since the start."""
-        return self._rejected_before + sum(card.rejected for card in self.ready.values())
+        return self._rejected_before + sum(card.rejected for card in list(self.ready.values()))
 
     def all(self) -> tuple[CardInfo, ...]:
         """Every card known, by NVML's index."""
@@ -107,7 +107,7 @@ class Inventory:
         for stale in [uuid for uuid, old in self.infos.items() if _same_place(old, info) and uuid != info.uuid]:
             del self.infos[stale]
         card = Card(binding, handle, info)
-        card.t_ns = t_ns
+        card.once.t_ns = t_ns
         self.infos[info.uuid] = info
         self.ready[info.uuid] = card
         try:
@@ -122,7 +122,7 @@ class Inventory:
         driver = binding.ask("nvmlSystemGetDriverVersion")
         cuda = binding.first(("nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"))
         card.info = self.infos[card.info.uuid] = identify(
-            card,
+            card.once,
             Reading(reason=reason_of(driver.code)) if type(driver) is Failed else Reading(value=text(driver)),
             Reading(reason=reason_of(cuda.code))
             if type(cuda) is Failed
@@ -132,7 +132,7 @@ class Inventory:
     def reidentify(self, t_ns: int) -> None:
         """Read identity and limits of the ready cards again (a limit may have been changed meanwhile)."""
         for uuid, card in list(self.ready.items()):
-            card.t_ns = t_ns
+            card.once.t_ns = t_ns
             try:
                 self._identify(card)
             except DeviceLost:
@@ -172,7 +172,7 @@ class Inventory:
     def drop_all(self) -> None:
         """Give all handles up, in order, before NVML is shut down."""
         for uuid, card in list(self.ready.items()):
-            gpm.close(card)
+            gpm.close(card.slow)
             self._drop(uuid)
 
 

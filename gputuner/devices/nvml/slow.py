@@ -4,7 +4,7 @@
 from typing import Any
 
 from gputuner.devices.nvml import gpm, plausible
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.errors import Code, Failed, failed
 from gputuner.devices.nvml.fast import MEMORY
 from gputuner.devices.nvml.tick import Tick
@@ -32,69 +32,69 @@ _FIELDS = (
 )
 
 
-def read(card: Card) -> Tick:
+def read(asker: Asker) -> Tick:
     """One slow tick.
 
     Raises:
         DeviceLost: the card is gone.
     """
-    tick = Tick(card)
-    _fields(card, tick)
-    tick.put(Q.GRAPHICS_CLOCK_MHZ, card.ask("nvmlDeviceGetClockInfo", 0), plausible.MEGAHERTZ)
-    tick.put(Q.VIDEO_CLOCK_MHZ, card.ask("nvmlDeviceGetClockInfo", 3), plausible.MEGAHERTZ)
+    tick = Tick(asker)
+    _fields(asker, tick)
+    tick.put(Q.GRAPHICS_CLOCK_MHZ, asker.ask("nvmlDeviceGetClockInfo", 0), plausible.MEGAHERTZ)
+    tick.put(Q.VIDEO_CLOCK_MHZ, asker.ask("nvmlDeviceGetClockInfo", 3), plausible.MEGAHERTZ)
     for quantity, call in (
         (Q.ENCODER_UTILISATION, "nvmlDeviceGetEncoderUtilization"),
         (Q.DECODER_UTILISATION, "nvmlDeviceGetDecoderUtilization"),
     ):
-        pair = card.ask(call)
+        pair = asker.ask(call)
         tick.put(quantity, pair if type(pair) is Failed else pair[0], plausible.PERCENT)
-    memory = card.ask(MEMORY[0])
+    memory = asker.ask(MEMORY[0])
     tick.attribute(Q.MEMORY_RESERVED_BYTES, memory, "reserved", plausible.BYTES)
-    tick.attribute(Q.BAR1_USED_BYTES, card.ask("nvmlDeviceGetBAR1MemoryInfo"), "bar1Used", plausible.BYTES)
-    tick.put(Q.PSTATE, card.ask("nvmlDeviceGetPerformanceState"), plausible.PSTATE)
-    tick.put(Q.PCIE_GENERATION, card.ask("nvmlDeviceGetCurrPcieLinkGeneration"), plausible.SMALL)
-    tick.put(Q.PCIE_WIDTH, card.ask("nvmlDeviceGetCurrPcieLinkWidth"), plausible.SMALL)
-    _fans(card, tick)
-    gpm.read(card, tick)
+    tick.attribute(Q.BAR1_USED_BYTES, asker.ask("nvmlDeviceGetBAR1MemoryInfo"), "bar1Used", plausible.BYTES)
+    tick.put(Q.PSTATE, asker.ask("nvmlDeviceGetPerformanceState"), plausible.PSTATE)
+    tick.put(Q.PCIE_GENERATION, asker.ask("nvmlDeviceGetCurrPcieLinkGeneration"), plausible.SMALL)
+    tick.put(Q.PCIE_WIDTH, asker.ask("nvmlDeviceGetCurrPcieLinkWidth"), plausible.SMALL)
+    _fans(asker, tick)
+    gpm.read(asker, tick)
     return tick
 
 
-def _fields(card: Card, tick: Tick) -> None:
-    fields = card.fields(_FIELDS)
+def _fields(asker: Asker, tick: Tick) -> None:
+    fields = asker.fields(_FIELDS)
     for field, quantity in _COUNTERS.items():
         tick.put(quantity, fields[field], plausible.NANOSECONDS)
     enforced = fields[_ENFORCED]
     if type(enforced) is Failed:
-        enforced = card.ask("nvmlDeviceGetEnforcedPowerLimit")
+        enforced = asker.ask("nvmlDeviceGetEnforcedPowerLimit")
     tick.put(Q.POWER_LIMIT_ENFORCED_W, enforced, plausible.LIMIT_MILLIWATT)
     replays = fields[_REPLAYS]
     if type(replays) is Failed:
-        replays = card.ask("nvmlDeviceGetPcieReplayCounter")
+        replays = asker.ask("nvmlDeviceGetPcieReplayCounter")
     tick.put(Q.PCIE_REPLAYS, replays, plausible.COUNT)
     tick.put(Q.ECC_CORRECTED, fields[_CORRECTED], plausible.COUNT)
     tick.put(Q.ECC_UNCORRECTED, fields[_UNCORRECTED], plausible.COUNT)
-    tick.put(Q.REMAPPED_ROWS, _remapped(card, fields), plausible.COUNT)
+    tick.put(Q.REMAPPED_ROWS, _remapped(asker, fields), plausible.COUNT)
 
 
-def _remapped(card: Card, fields: dict[int, Any]) -> Any:
+def _remapped(asker: Asker, fields: dict[int, Any]) -> Any:
     """Memory rows replaced by spare ones, for correctable and uncorrectable errors together."""
     corrected, uncorrected = fields[_REMAPPED_CORRECTED], fields[_REMAPPED_UNCORRECTED]
     if type(corrected) is not Failed and type(uncorrected) is not Failed:
         return corrected + uncorrected
-    rows = card.ask("nvmlDeviceGetRemappedRows")
+    rows = asker.ask("nvmlDeviceGetRemappedRows")
     return rows if type(rows) is Failed else rows[0] + rows[1]
 
 
-def _fans(card: Card, tick: Tick) -> None:
+def _fans(asker: Asker, tick: Tick) -> None:
     """The intended speed of the fastest fan, and the speed of the first one where the driver tells it."""
-    if card.fan_count == 0:
+    if asker.card.fan_count == 0:
         tick.lack(Reason.NOT_SUPPORTED, Q.FAN_FRACTION, Q.FAN_RPM)
         return
-    speeds = [card.ask("nvmlDeviceGetFanSpeed_v2", fan) for fan in range(card.fan_count or 1)]
+    speeds = [asker.ask("nvmlDeviceGetFanSpeed_v2", fan) for fan in range(asker.card.fan_count or 1)]
     told: list[int] = [speed for speed in speeds if type(speed) is not Failed]
-    fastest: Any = max(told) if told else card.ask("nvmlDeviceGetFanSpeed")
+    fastest: Any = max(told) if told else asker.ask("nvmlDeviceGetFanSpeed")
     tick.put(Q.FAN_FRACTION, fastest, plausible.FAN_PERCENT)
-    rpm: Any = card.ask("nvmlDeviceGetFanSpeedRPM")
+    rpm: Any = asker.ask("nvmlDeviceGetFanSpeedRPM")
     if rpm == 0 and told and max(told) > 0:
         rpm = failed(Code.NOT_SUPPORTED)  # without a tachometer some cards say 0 while they ask for speed
     tick.put(Q.FAN_RPM, rpm, plausible.RPM)

@@ -34,6 +34,9 @@ def _unix_us() -> int:
 class NvmlSource:
     """NVIDIA cards through NVML; initialised once, never per tick.
 
+    Fast readings, slow readings with processes, ``cards()`` and ``xids()`` may each be asked from a thread of their
+    own; ``reopen`` and ``close`` only while no other call is out.
+
     Nothing wakes a sleeping card: while every card sleeps NVML is not even initialised, and ``cards()`` opens it
     when one has woken.
     """
@@ -64,7 +67,7 @@ class NvmlSource:
         self._trouble: dict[str, int] = {}
         self._inventory = Inventory(sysfs, procfs, self._found)
         if not self._binding.official:
-            self._notes["nvml_binding_foreign", ""] = ("nvml_binding_foreign", {"file": self._binding.file})
+            self._notes["nvml_impostor", ""] = ("nvml_impostor", {"path": self._binding.file})
         self.reopen()
 
     @property
@@ -142,25 +145,27 @@ class NvmlSource:
             return Sample(card=card, t_ns=t_ns, values={}, missing=dict.fromkeys(_BY_TIER[tier], Reason.ASLEEP))
         if tier is Tier.ONCE:
             return Sample(card=card, t_ns=t_ns, values={})
-        found.t_ns = t_ns
-        found.trouble = None
+        asker = found.fast if tier is Tier.FAST else found.slow
+        asker.t_ns = t_ns
+        asker.trouble = None
         try:
-            tick = (fast if tier is Tier.FAST else slow).read(found)
+            tick = (fast if tier is Tier.FAST else slow).read(asker)
         except DeviceLost:
             self._inventory.lose(card, t_ns)
             raise
-        self._judge(card, found, tick)
+        self._judge(card, tick)
         return Sample(card=card, t_ns=t_ns, values=tick.values, missing=tick.missing)
 
-    def _judge(self, card: str, found: Card, tick: Tick) -> None:
-        if found.trouble is None:
+    def _judge(self, card: str, tick: Tick) -> None:
+        trouble = tick.asker.trouble
+        if trouble is None:
             self._trouble.pop(card, None)
         else:
-            self._trouble[card] = found.trouble
-            if not tick.values.keys() - {Quantity.SLOWDOWN_MARGIN_C}:
-                raise error_of(found.trouble, card)
+            self._trouble[card] = trouble
+            if not tick.values:
+                raise error_of(trouble, card)
         missing = tick.missing
-        if found.mig_enabled:
+        if tick.asker.card.mig_enabled:
             for quantity in (Quantity.GPU_UTILISATION, Quantity.MEMORY_UTILISATION):
                 if missing.get(quantity) is Reason.NOT_SUPPORTED:
                     missing[quantity] = Reason.NOT_WITH_MIG
@@ -195,10 +200,10 @@ class NvmlSource:
         found = self._reach(card)
         if found is None:
             return CardProcesses(card=card, t_ns=t_ns, processes=(), reason=Reason.ASLEEP)
-        found.t_ns = t_ns
+        found.slow.t_ns = t_ns
         table = self._tables.setdefault(card, ProcessTable())
         try:
-            return table.read(found, t_ns, self._unix_us())
+            return table.read(found.slow, t_ns, self._unix_us())
         except DeviceLost:
             self._inventory.lose(card, t_ns)
             raise

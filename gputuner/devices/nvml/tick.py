@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.errors import Failed, reason_of
 from gputuner.devices.nvml.plausible import Kind
 from gputuner.model.quantities import Quantity
@@ -13,11 +13,11 @@ from gputuner.model.readings import Reason
 class Tick:
     """What was read of a card so far in this tick."""
 
-    __slots__ = ("card", "missing", "values")
+    __slots__ = ("asker", "missing", "values")
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, asker: Asker) -> None:
         """Begin with nothing read."""
-        self.card = card
+        self.asker = asker
         self.values: dict[Quantity, float] = {}
         self.missing: dict[Quantity, Reason] = {}
 
@@ -28,7 +28,7 @@ class Tick:
             return
         value = kind.accept(answer)
         if value is None:
-            self.card.rejected += 1
+            self.asker.rejected += 1
             self.missing[quantity] = Reason.IMPLAUSIBLE
         else:
             self.values[quantity] = value
