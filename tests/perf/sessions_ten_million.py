@@ -11,6 +11,7 @@ pandas on the samples table of a session of ``--export-rows`` rows (pandas holds
 import argparse
 import os
 import resource
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -193,13 +194,39 @@ def export(path: Path, folder: Path, rows: int, pandas: str | None) -> None:
         )
 
 
+def layout(path: Path, folder: Path, rows: int) -> None:
+    """Size and time of the samples table clustered by tick (as it is) and by card and time, a commit per 80 rows."""
+    source = sqlite3.connect(path)
+    data = source.execute("SELECT * FROM samples").fetchall()
+    names = [row[1] for row in source.execute("PRAGMA table_info(samples)")]
+    source.close()
+    columns = ", ".join(names[1:])
+    keys = {"by tick": "id INTEGER PRIMARY KEY, {}", "by card": "id, {}, PRIMARY KEY (card, t_ns)) WITHOUT ROWID --"}
+    for name, key in keys.items():
+        file = folder / f"{name}.sqlite"
+        connection = sqlite3.connect(file, isolation_level=None)
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"CREATE TABLE samples({key.format(columns)}\n" + (")" if name == "by tick" else ""))
+        insert = f"INSERT INTO samples VALUES ({', '.join('?' * len(names))})"
+        begin = time.process_time()
+        for at in range(0, len(data), 80):
+            connection.execute("BEGIN")
+            connection.executemany(insert, data[at : at + 80])
+            connection.execute("COMMIT")
+        took = time.process_time() - begin
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.close()
+        print(f"samples {name}: {file.stat().st_size / rows:.0f} bytes/row, {took / rows * 1e6:.1f} us/row to insert")
+
+
 def main() -> None:
     """Run the chosen measurements."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_080_000)
     parser.add_argument("--export-rows", type=int, default=1_000_000)
     parser.add_argument("--pandas", help="folder that has pandas")
-    parser.add_argument("--only", choices=("open", "record", "export"))
+    parser.add_argument("--only", choices=("open", "record", "export", "layout"))
     parser.add_argument("--session", type=Path, help="use this file instead of building one for 'open'")
     options = parser.parse_args()
     print(f"load average {os.getloadavg()[0]:.1f}")
@@ -207,9 +234,12 @@ def main() -> None:
         folder = Path(name)
         if options.only in (None, "record"):
             recording(folder / "record")
-        if options.only in (None, "export"):
+        if options.only in (None, "export", "layout"):
             path = build(folder / "export", options.export_rows)
-            export(path, folder, options.export_rows, options.pandas)
+            if options.only != "export":
+                layout(path, folder, options.export_rows)
+            if options.only != "layout":
+                export(path, folder, options.export_rows, options.pandas)
         if options.only in (None, "open"):
             overview(options.session or build(folder / "open", options.rows))
 

@@ -1,0 +1,25 @@
+"""Everything lies under one data folder."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import platformdirs
+
+from gputuner.sessions.files import session_file
+from gputuner.settings.paths import Paths, paths
+
+
+def test_all_under_the_folder_that_was_named(tmp_path: Path) -> None:
+    found = paths(tmp_path)
+    names = [name for name in dir(Paths) if not name.startswith("_") and name not in {f.name for f in fields(Paths)}]
+    assert len(names) >= 5
+    assert all(getattr(found, name).parent == tmp_path for name in names)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_else_the_platform_s_own() -> None:
+    assert paths().data_dir == Path(platformdirs.user_data_dir("gputuner", appauthor=False))
+
+
+def test_sessions_lie_where_the_room_sessions_puts_them(tmp_path: Path) -> None:
+    assert session_file(tmp_path, "x").parent == paths(tmp_path).sessions
