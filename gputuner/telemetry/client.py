@@ -229,9 +229,10 @@ class CollectorFeed:
         if health.all_hung_s > self._rates.hang_s:
             self._end(FeedState.HUNG, "telemetry_collector_hung")
         elif health.failing:
-            self._set(FeedState.FAILING, "telemetry_failing")
+            mismatch = "mismatch" in health.error
+            self._set(FeedState.MISMATCH if mismatch else FeedState.FAILING, health.error or "telemetry_failing")
         else:
-            if self._status.state is FeedState.FAILING:
+            if self._status.state in (FeedState.FAILING, FeedState.MISMATCH):
                 self._set(FeedState.OK, "")
             if health.age_s > 60.0:
                 self._pauses.reset()

@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _nvml() -> CardSource:
-    from gputuner.devices.nvml import NvmlSource
+    from gputuner.devices.nvml.source import NvmlSource
 
     return NvmlSource()
 

@@ -26,7 +26,7 @@ class Hub:
         self._callbacks: list[Callback] = []
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._closed = self._busy = False
         self._latest: Tick | None = None
         self._cards: dict[str, CardInfo] = {}
         self._processes: dict[str, CardProcesses] = {}
@@ -93,7 +93,7 @@ class Hub:
     def drain(self) -> None:
         """Wait until every pending tick was handed out (end of a replay)."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._pending or self._closed)
+            self._changed.wait_for(lambda: self._closed or not (self._pending or self._busy))
 
     def close(self) -> None:
         """Stop; after it returned no callback runs (unless called from one)."""
@@ -108,11 +108,14 @@ class Hub:
     def _serve(self) -> None:
         while True:
             with self._changed:
+                self._busy = False
+                self._changed.notify_all()
                 self._changed.wait_for(lambda: self._pending or self._closed)
                 if self._closed:
                     return
                 tick = self._pending.popleft()
                 callbacks = self._callbacks
+                self._busy = True
                 self._changed.notify_all()
             for callback in callbacks:
                 try:

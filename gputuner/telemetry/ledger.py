@@ -34,6 +34,8 @@ class Ledger:
         self._scan = Schedule(RESCAN_S, now_ns)
         self._pauses = Backoff(FIRST_RESCAN_S, RESCAN_S)
         self._all_failed = False
+        self.error_code = "telemetry_failing"
+        """Code of the last error that was not about one card being lost."""
         self._samples: list[Sample] = []
         self._processes: list[CardProcesses] = []
         self._gaps: list[Gap] = []
@@ -115,16 +117,17 @@ class Ledger:
             self.tell("telemetry_card_lost", now_ns, card=card)
             self._scan_soon(now_ns)
         elif fast:
+            self.error_code = getattr(error, "code", "telemetry_failing")
             self._failed(watch, now_ns)
 
     def _failed(self, watch: CardWatch, now_ns: int) -> None:
         opened = watch.failed(now_ns)
         if self.all_failing:
             if not self._all_failed:
-                self.tell("telemetry_failing", now_ns)
+                self.tell("telemetry_failing", now_ns, error=self.error_code)
             self._all_failed = True
         elif opened:
-            self.tell("telemetry_card_failing", now_ns, card=watch.info.uuid)
+            self.tell("telemetry_card_failing", now_ns, card=watch.info.uuid, error=self.error_code)
 
     def xids(self, seen: Iterable[XidSeen]) -> None:
         """Take XID errors."""

@@ -7,12 +7,14 @@ import logging
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
 from gputuner.devices.protocol import CardSource
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
+from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Sample
 from gputuner.telemetry.feed import Notice
 from gputuner.telemetry.lanes import Answer, Lane
@@ -67,7 +69,7 @@ class Rounds:
         self._meter = Meter(now)
         self._answers: SimpleQueue[Answer | None] = SimpleQueue()
         self._lanes: dict[tuple[str, str], Lane[object]] = {}
-        self._fast = Schedule(1 / rates.fast_hz, now)
+        self._fast = Schedule(1 / rates.fast_hz, now, punctual=True)
         self._slow: dict[str, Schedule] = {}
         self._health = Schedule(HEALTH_S, now + NS)
         self._reopen_pauses = Backoff()
@@ -78,6 +80,7 @@ class Rounds:
         self._open = self._failing = False
         self._grace_s = min(0.5 / rates.fast_hz, 0.2)
         self._slept_ns = slept_ns()
+        self._rejected = self._notes_told = 0
         self._hung_told: set[Lane[object]] = set()
         self._logged: set[str] = set()
 
@@ -286,7 +289,20 @@ class Rounds:
         since = [lane.busy_since_ns for lane in lanes if lane is not None and lane.busy_since_ns is not None]
         return (now - max(since)) / NS if since and len(since) == len(lanes) else 0.0
 
+    def _rejected_values(self) -> int:
+        with suppress(RuntimeError):  # a lane took a card away meanwhile: the next time will do
+            self._rejected = int(getattr(self._source, "rejected", 0))
+        return self._rejected
+
+    def _pass_notes_on(self, now: int) -> None:
+        """Tell what the source found out by itself, each once."""
+        notes: tuple[tuple[str, dict[str, Scalar]], ...] = getattr(self._source, "notes", ())
+        for code, params in notes[self._notes_told :]:
+            self._ledger.tell(code, now, **params)
+        self._notes_told = len(notes)
+
     def _send_health(self, now: int) -> None:
+        self._pass_notes_on(now)
         meter = self._meter
         self._sent_ns = now
         self._failing = self._ledger.all_failing
@@ -295,7 +311,7 @@ class Rounds:
                 t_ns=now,
                 ticks=meter.ticks,
                 missed_ticks=meter.missed + self._fast.missed * len(self._ledger.watches),
-                rejected_values=int(getattr(self._source, "rejected_values", 0)),
+                rejected_values=self._rejected_values(),
                 cpu_s=meter.cpu_s(),
                 age_s=meter.age_s(now),
                 memory_bytes=meter.memory_bytes(),
@@ -305,5 +321,6 @@ class Rounds:
                 hung_cards=tuple(lane.card for lane in self._hung(now) if lane.kind == Tier.FAST),
                 all_hung_s=self._all_hung_s(now),
                 failing=self._failing,
+                error=self._ledger.error_code if self._failing else "",
             )
         )

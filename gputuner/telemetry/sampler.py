@@ -31,7 +31,7 @@ class Sampler:
     ) -> None:
         """Ask nothing yet; the first ``due`` at or after ``start_ns`` scans the cards and reads all tiers."""
         self.source = source
-        self._fast = Schedule(1 / fast_hz, start_ns)
+        self._fast = Schedule(1 / fast_hz, start_ns, punctual=True)
         self._slow = Schedule(slow_s, start_ns)
         self._ledger = Ledger(fast_hz, tell, start_ns)
         self.ticks = 0

@@ -6,20 +6,25 @@ NS = 1_000_000_000
 class Schedule:
     """A grid of due times. Times that have passed are counted as missed, never made up for."""
 
-    def __init__(self, period_s: float, start_ns: int) -> None:
-        """Due at ``start_ns`` and every ``period_s`` after."""
+    def __init__(self, period_s: float, start_ns: int, punctual: bool = False) -> None:
+        """Due at ``start_ns`` and every ``period_s`` after.
+
+        ``punctual``: whoever comes half a period or more after the newest due time waits for the next one.
+        """
         self.period_ns = round(period_s * NS)
         self.next_ns = start_ns
         self.missed = 0
+        self._punctual = punctual
 
     def take(self, now_ns: int) -> bool:
         """True if a time is due; the next one then lies after ``now_ns``."""
         if now_ns < self.next_ns:
             return False
-        skipped = (now_ns - self.next_ns) // self.period_ns
-        self.missed += skipped
+        skipped, late_ns = divmod(now_ns - self.next_ns, self.period_ns)
         self.next_ns += (skipped + 1) * self.period_ns
-        return True
+        taken = not (self._punctual and 2 * late_ns >= self.period_ns)
+        self.missed += skipped + (not taken)
+        return taken
 
     def restart(self, start_ns: int) -> None:
         """Begin anew at ``start_ns`` without counting what lies between as missed."""

@@ -70,6 +70,8 @@ class Health:
     """For how long every card that should answer has not; 0 as long as one does."""
     failing: bool = False
     """True while every card's calls give nothing but errors."""
+    error: str = ""
+    """Code of the last of these errors."""
 
 
 Line = Hello | Unusable | Ticked | Noticed | Health

@@ -19,7 +19,8 @@ class ScriptedSource:
     """Cards ``card-0`` … that answer at once, but for what ``mode`` says."""
 
     origin = Origin.MEASURED
-    rejected_values = 7
+    rejected = 7
+    notes = (("scripted_note", {"card": "card-0"}),)
 
     def __init__(self, mode: str, flag: Path, count: int = 3) -> None:
         self.mode, self.flag, self.count = mode, flag, count

@@ -1,0 +1,195 @@
+"""What a card did during a window of time, out of its samples."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from statistics import median
+
+from gputuner.model.points import Conditions
+from gputuner.model.quantities import LimitBit, Limiter, Quantity
+from gputuner.model.samples import Sample
+from gputuner.telemetry.schedule import NS
+
+Column = tuple[list[int], list[float]]
+"""Times (ns, rising) and values of one quantity of one card, without what is missing."""
+
+HOLE_S = 2.0
+"""Two readings further apart than this and than three usual intervals have a hole between them."""
+COVERED = 0.8
+"""Share of a window that must be covered by readings before a sum over it is told."""
+
+_COUNTERS = {
+    Limiter.POWER: Quantity.LIMITED_POWER_NS,
+    Limiter.THERMAL_SOFTWARE: Quantity.LIMITED_THERMAL_SOFTWARE_NS,
+    Limiter.THERMAL_HARDWARE: Quantity.LIMITED_THERMAL_HARDWARE_NS,
+    Limiter.POWER_BRAKE: Quantity.LIMITED_POWER_BRAKE_NS,
+    Limiter.SYNC_BOOST: Quantity.LIMITED_SYNC_BOOST_NS,
+}
+_BITS = {
+    Limiter.POWER: LimitBit.SW_POWER_CAP,
+    Limiter.THERMAL_SOFTWARE: LimitBit.SW_THERMAL,
+    Limiter.THERMAL_HARDWARE: LimitBit.HW_THERMAL,
+    Limiter.POWER_BRAKE: LimitBit.HW_POWER_BRAKE,
+    Limiter.SYNC_BOOST: LimitBit.SYNC_BOOST,
+    Limiter.USER_CAP: LimitBit.USER_CLOCKS | LimitBit.DISPLAY_CLOCKS,
+}
+
+
+def column(samples: Iterable[Sample], quantity: Quantity) -> Column:
+    """One quantity out of samples in order of time."""
+    times: list[int] = []
+    values: list[float] = []
+    for sample in samples:
+        value = sample.values.get(quantity)
+        if value is not None:
+            times.append(sample.t_ns)
+            values.append(value)
+    return times, values
+
+
+def conditions(samples: Iterable[Sample], t0_ns: int, t1_ns: int) -> Conditions:
+    """Conditions in ``[t0_ns, t1_ns]`` from the samples of one card (in order of time; neighbours outside help)."""
+    known = list(samples)
+    return conditions_of(lambda quantity: column(known, quantity), t0_ns, t1_ns)
+
+
+def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> Conditions:
+    """Conditions from columns: medians over the window; energy from the counter, else integrated power.
+
+    Time in each limit comes from the card's nanosecond counters where these were read closely enough for the window,
+    else from the sampled reason bits (then each bit counts by itself, so that two limits at once both count).
+    """
+    core = get(Quantity.CORE_TEMPERATURE_C)
+    instant = get(Quantity.POWER_INSTANT_W)
+    power = instant if instant[0] else get(Quantity.POWER_AVERAGE_W)
+    energy = growth(get(Quantity.ENERGY_J), t0_ns, t1_ns)
+    if energy is None:
+        energy = integral(power, t0_ns, t1_ns)
+    limited, sampled = _limited(get, t0_ns, t1_ns)
+    counts = [len(inside(get(q), t0_ns, t1_ns)) for q in (Quantity.SM_CLOCK_MHZ, Quantity.MEMORY_USED_BYTES)]
+    return Conditions(
+        duration_s=(t1_ns - t0_ns) / NS,
+        samples=max(len(inside(core, t0_ns, t1_ns)), len(inside(power, t0_ns, t1_ns)), *counts),
+        sm_clock_mhz=middle(get(Quantity.SM_CLOCK_MHZ), t0_ns, t1_ns),
+        memory_clock_mhz=middle(get(Quantity.MEMORY_CLOCK_MHZ), t0_ns, t1_ns),
+        power_w=middle(power, t0_ns, t1_ns),
+        energy_j=energy,
+        core_temperature_start_c=_near(core, t0_ns),
+        core_temperature_end_c=_near(core, t1_ns),
+        memory_temperature_end_c=_near(get(Quantity.MEMORY_TEMPERATURE_C), t1_ns),
+        fan_fraction=middle(get(Quantity.FAN_FRACTION), t0_ns, t1_ns),
+        gpu_utilisation=middle(get(Quantity.GPU_UTILISATION), t0_ns, t1_ns),
+        limited_s=limited,
+        limited_from_samples=sampled,
+    )
+
+
+def inside(data: Column, t0_ns: int, t1_ns: int) -> list[float]:
+    """Values read within the window."""
+    times, values = data
+    return values[bisect_left(times, t0_ns) : bisect_right(times, t1_ns)]
+
+
+def middle(data: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """Median within the window."""
+    values = inside(data, t0_ns, t1_ns)
+    return median(values) if values else None
+
+
+def _near(data: Column, t_ns: int) -> float | None:
+    """The value read closest to ``t_ns``, if not further away than a hole."""
+    times, values = data
+    place = bisect_left(times, t_ns)
+    near = [i for i in (place - 1, place) if 0 <= i < len(times) and abs(times[i] - t_ns) <= HOLE_S * NS]
+    return values[min(near, key=lambda i: abs(times[i] - t_ns))] if near else None
+
+
+def growth(data: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """How much a counter grew in the window, in its own unit.
+
+    Interpolated at both ends, so neighbours must lie closer together than half the window; at the start or end of a
+    series the known part is scaled up if it covers enough. None if it cannot be told or the counter was reset.
+    """
+    times, values = data
+    window = t1_ns - t0_ns
+    first, last = max(bisect_right(times, t0_ns) - 1, 0), min(bisect_left(times, t1_ns), len(times) - 1)
+    if window <= 0 or last <= first:
+        return None
+    if any(values[i + 1] < values[i] for i in range(first, last)):
+        return None
+    if max(times[first + 1] - times[first], times[last] - times[last - 1]) > window / 2:
+        return None
+    start, end = max(times[first], t0_ns), min(times[last], t1_ns)
+    if end - start < COVERED * window:
+        return None
+    return (_at(data, last - 1, end) - _at(data, first, start)) * window / (end - start)
+
+
+def _at(data: Column, i: int, t_ns: int) -> float:
+    """The value at ``t_ns``, on the line through readings ``i`` and ``i + 1``."""
+    times, values = data
+    return values[i] + (values[i + 1] - values[i]) * (t_ns - times[i]) / (times[i + 1] - times[i])
+
+
+def _hole_ns(times: list[int]) -> float:
+    steps = [b - a for a, b in pairwise(times)]
+    return max(HOLE_S * NS, 3 * median(steps)) if steps else HOLE_S * NS
+
+
+def integral(data: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """Integral over the window in the value's unit × s, by trapezoids; holes are filled with the mean of the rest.
+
+    None if readings cover less than ``COVERED`` of the window.
+    """
+    times = data[0]
+    hole_ns = _hole_ns(times)
+    first, last = max(bisect_right(times, t0_ns) - 1, 0), min(bisect_left(times, t1_ns), len(times) - 1)
+    total, covered = 0.0, 0
+    for i in range(first, last):
+        start, end = max(times[i], t0_ns), min(times[i + 1], t1_ns)
+        if times[i + 1] - times[i] <= hole_ns and end > start:
+            total += (_at(data, i, start) + _at(data, i, end)) / 2 * (end - start)
+            covered += end - start
+    window = t1_ns - t0_ns
+    return None if window <= 0 or covered < COVERED * window else total / NS * window / covered
+
+
+def _limited(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> tuple[dict[Limiter, float], bool]:
+    counted = {limiter: growth(get(quantity), t0_ns, t1_ns) for limiter, quantity in _COUNTERS.items()}
+    known = {limiter: grown / NS for limiter, grown in counted.items() if grown is not None}
+    sampled = _limited_by_bits(get(Quantity.LIMIT_BITS), t0_ns, t1_ns)
+    if known:
+        if sampled and Limiter.USER_CAP in sampled:
+            known[Limiter.USER_CAP] = sampled[Limiter.USER_CAP]
+        return known, False
+    return sampled or {}, sampled is not None
+
+
+def _limited_by_bits(data: Column, t0_ns: int, t1_ns: int) -> dict[Limiter, float] | None:
+    """Seconds in each limit when each reading stands for the time halfway to its neighbours."""
+    times, values = data
+    hole_ns = _hole_ns(times)
+    window = t1_ns - t0_ns
+    seconds = dict.fromkeys(_BITS, 0.0)
+    covered = 0.0
+    for i in range(max(bisect_left(times, t0_ns) - 1, 0), min(bisect_right(times, t1_ns) + 1, len(times))):
+        before = min(times[i] - times[i - 1], hole_ns) / 2 if i > 0 else hole_ns / 6
+        after = min(times[i + 1] - times[i], hole_ns) / 2 if i + 1 < len(times) else hole_ns / 6
+        weight = min(times[i] + after, t1_ns) - max(times[i] - before, t0_ns)
+        if weight <= 0:
+            continue
+        covered += weight
+        for limiter in _limiters(int(values[i])):
+            seconds[limiter] += weight
+    if window <= 0 or covered < COVERED * window:
+        return None
+    return {limiter: time_ns / NS * window / covered for limiter, time_ns in seconds.items()}
+
+
+def _limiters(bits: int) -> list[Limiter]:
+    """All limits of a mask; a hardware slowdown without a named cause counts as thermal."""
+    found = [limiter for limiter, mask in _BITS.items() if bits & mask]
+    named = Limiter.THERMAL_HARDWARE in found or Limiter.POWER_BRAKE in found
+    if bits & LimitBit.HW_SLOWDOWN and not named:
+        found.append(Limiter.THERMAL_HARDWARE)
+    return found

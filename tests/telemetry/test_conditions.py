@@ -1,0 +1,102 @@
+"""Conditions of a window against values worked out by hand."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gputuner.model.quantities import LimitBit, Limiter, Quantity
+from gputuner.model.samples import Sample
+from gputuner.telemetry.conditions import conditions, growth, integral
+
+S = 1_000_000_000
+
+
+def row(t_s: float, **values: float) -> Sample:
+    return Sample(card="a", t_ns=round(t_s * S), values={Quantity(name): value for name, value in values.items()})
+
+
+def test_medians_temperatures_and_count() -> None:
+    samples = [row(i / 2, sm_clock_mhz=1000 + i, core_temperature_c=40 + i, power_instant_w=300) for i in range(21)]
+    found = conditions(samples, 2 * S, 6 * S)
+    assert found.samples == 9
+    assert found.duration_s == 4.0
+    assert found.sm_clock_mhz == 1008  # rows 4 … 12
+    assert (found.core_temperature_start_c, found.core_temperature_end_c) == (44, 52)
+    assert found.power_w == 300
+    assert found.memory_clock_mhz is None
+
+
+def test_energy_comes_from_the_counter_even_across_a_hole() -> None:
+    samples = [row(t, energy_j=1000 + 250 * t, power_instant_w=100) for t in (0, 0.5, 1, 1.5, 8, 8.5, 9, 9.5, 10)]
+    assert conditions(samples, 1 * S, 9 * S).energy_j == pytest.approx(2000)
+
+
+def test_energy_counter_is_interpolated_at_the_ends() -> None:
+    samples = [row(t / 2, energy_j=100.0 * t / 2) for t in range(20)]
+    assert conditions(samples, round(1.25 * S), round(4.75 * S)).energy_j == pytest.approx(350)
+
+
+def test_a_counter_that_was_reset_gives_way_to_the_integral() -> None:
+    samples = [row(t, energy_j=500 - t if t < 5 else t, power_instant_w=200) for t in range(11)]
+    assert conditions(samples, 1 * S, 9 * S).energy_j == pytest.approx(1600)
+
+
+def test_instant_power_is_integrated_by_trapezoids() -> None:
+    samples = [row(t, power_instant_w=100 * t) for t in range(11)]
+    assert conditions(samples, 2 * S, 8 * S).energy_j == pytest.approx(100 * (64 - 4) / 2)
+    assert integral(([2 * S, 3 * S], [1.0, 1.0]), 0, 10 * S) is None  # covers a tenth only
+
+
+def test_average_power_serves_where_there_is_no_instant_one() -> None:
+    assert conditions([row(t, power_average_w=150) for t in range(11)], 0, 10 * S).power_w == 150
+
+
+def test_seconds_in_limits_from_counters() -> None:
+    samples = [
+        row(t * 5, limited_power_ns=t * 2.5 * S, limited_thermal_software_ns=7 * S, limit_bits=LimitBit.SW_THERMAL)
+        for t in range(13)
+    ]
+    found = conditions(samples, 10 * S, 50 * S)
+    assert not found.limited_from_samples
+    assert found.limited_s[Limiter.POWER] == pytest.approx(20)
+    assert found.limited_s[Limiter.THERMAL_SOFTWARE] == 0
+
+
+def test_counters_too_coarse_for_the_window_give_way_to_bits() -> None:
+    samples = [row(t / 2, limit_bits=LimitBit.SW_POWER_CAP if t < 9 else 0) for t in range(41)]
+    samples += [row(t * 5 + 0.01, limited_power_ns=t * S) for t in range(5)]
+    found = conditions(sorted(samples, key=lambda s: s.t_ns), 3 * S, 6 * S)
+    assert found.limited_from_samples
+    assert found.limited_s[Limiter.POWER] == pytest.approx(1.25)  # the last set bit, at 4 s, holds until 4.25 s
+
+
+def test_two_limits_at_once_both_count_and_an_unnamed_slowdown_is_thermal() -> None:
+    both = LimitBit.SW_POWER_CAP | LimitBit.SW_THERMAL
+    found = conditions([row(t / 2, limit_bits=both | LimitBit.HW_SLOWDOWN) for t in range(21)], 0, 10 * S)
+    assert found.limited_s[Limiter.POWER] == pytest.approx(10)
+    assert found.limited_s[Limiter.THERMAL_SOFTWARE] == pytest.approx(10)
+    assert found.limited_s[Limiter.THERMAL_HARDWARE] == pytest.approx(10)
+    braked = conditions(
+        [row(t / 2, limit_bits=LimitBit.HW_SLOWDOWN | LimitBit.HW_POWER_BRAKE) for t in range(21)], 0, 10 * S
+    )
+    assert braked.limited_s[Limiter.THERMAL_HARDWARE] == 0
+
+
+def test_nothing_read_is_nothing_told() -> None:
+    found = conditions([], 0, 5 * S)
+    assert (found.samples, found.energy_j, found.power_w, found.limited_s) == (0, None, None, {})
+    alone = conditions([row(2, power_instant_w=100, limit_bits=4)], 0, 5 * S)
+    assert (alone.energy_j, alone.limited_s) == (None, {})
+
+
+@given(
+    rate=st.floats(0, 1000),
+    step_ms=st.integers(50, 1000),
+    start_ms=st.integers(0, 5000),
+    window_ms=st.integers(2000, 20_000),
+)
+def test_a_steady_counter_gives_rate_times_window(rate: float, step_ms: int, start_ms: int, window_ms: int) -> None:
+    times = [t * 1_000_000 for t in range(0, 30_000, step_ms)]
+    data = (times, [rate * t / S for t in times])
+    t0, t1 = start_ms * 1_000_000, (start_ms + window_ms) * 1_000_000
+    assert growth(data, t0, t1) == pytest.approx(rate * window_ms / 1000, abs=1e-6)
