@@ -172,6 +172,11 @@ static int ask(int dev, const char *name, const char *arg_key, const char *alias
     if (dev >= 0 && (e = find(dev, "*")) && (rc = take(e, out))) return rc;
     if (arg_key && (e = find(dev, arg_key))) return take(e, out);
     if ((e = find(dev, name))) return take(e, out);
+    if (alias && arg_key) {
+        char key[96];
+        snprintf(key, sizeof key, "%s%s", alias, strchr(arg_key, '('));
+        if ((e = find(dev, key))) return take(e, out);
+    }
     if (alias && (e = find(dev, alias))) return take(e, out);
     return NOT_SUPPORTED;
 }
@@ -218,7 +223,7 @@ U1(nvmlDeviceGetMultiGpuBoard) U1(nvmlDeviceGetGpuInstanceId) U1(nvmlDeviceGetCo
 UA(nvmlDeviceGetTemperature) UA(nvmlDeviceGetTemperatureThreshold) UA(nvmlDeviceGetClockInfo)
 UA(nvmlDeviceGetMaxClockInfo) UA(nvmlDeviceGetFanSpeed_v2) UA(nvmlDeviceGetPcieThroughput)
 U2(nvmlDeviceGetEncoderUtilization) U2(nvmlDeviceGetDecoderUtilization) U2(nvmlDeviceGetEccMode)
-U2(nvmlDeviceGetMigMode) U2(nvmlDeviceGetPowerManagementLimitConstraints) U2(nvmlDeviceGetCudaComputeCapability)
+U2(nvmlDeviceGetMigMode) U2(nvmlDeviceGetDriverModel) U2(nvmlDeviceGetDriverModel_v2) U2(nvmlDeviceGetPowerManagementLimitConstraints) U2(nvmlDeviceGetCudaComputeCapability)
 L1(nvmlDeviceGetTotalEnergyConsumption) L1(nvmlDeviceGetSupportedClocksEventReasons)
 S1(nvmlDeviceGetName) S1(nvmlDeviceGetUUID) S1(nvmlDeviceGetVbiosVersion) S1(nvmlDeviceGetSerial)
 
