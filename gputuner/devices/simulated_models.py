@@ -110,6 +110,8 @@ _DESIGNS: dict[str, _Design] = {
     # Twenty chips under the donor's cooler with soft pads: the memory reaches its limit before the core is warm.
     "rtx-3080-20g": _Design(core_c=70, memory_c=124, overdraw=1.1),
     "rtx-2080-ti-22g": _Design(core_c=76, memory_c=92, overdraw=1.1, zero_rpm=False),
+    # An export part: its tensor pipes are cut to a sixth and never reach the power cap.
+    "h20": _Design(core_c=60, memory_c=72, overdraw=0.85, air_c=30.0, curve=None, zero_rpm=False),
     "rtx-3090": _Design(core_c=76, memory_c=104, overdraw=1.1),
 }
 
@@ -199,11 +201,11 @@ def _h200(facts: CardFacts) -> SimulatedModel:
         dynamic_w=852.0,
         peak_ratio=1.27,
         power_limit_min_w=200.0,
-        air_c=30.0,
+        air_c=31.0,
         die=(_lag(0.0260, 0.04), _lag(0.0050, 0.25), _lag(0.0030, 1.5)),
         memory=(_lag(0.0400, 0.05), _lag(0.0160, 0.4), _lag(0.0080, 8.0)),
         memory_offset_c=3.0,
-        sink=(_lag(0.0040, 1.5), _lag(0.0085, 10.0)),
+        sink=(_lag(0.0065, 0.8), _lag(0.0060, 8.0)),
         target_c=87.0,
         slowdown_c=89.0,
         shutdown_c=95.0,

@@ -54,7 +54,7 @@ class Sensors:
         """Power now, with the ripple that sensors show (1.5 % under load)."""
         physics = self._physics
         spread = 0.002 if physics.asleep or not physics.loads else 0.015
-        bucket = int(physics.totals.t_s / _NOISE_BUCKET_S)
+        bucket = int(physics.totals.t_s / _NOISE_BUCKET_S + 1e-3)
         return physics.power_w * (1 + random.Random(f"{self._seed} {bucket}").gauss(0.0, spread))
 
     @property
