@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gputuner.analysis.throughput import preferred_precision
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
-from gputuner.model.points import Conditions, Point
+from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses
 
@@ -41,10 +41,14 @@ class Evidence:
         return found[-1] if found else None
 
     def training_rates(self, workload: str) -> dict[tuple[str, bool], dict[int, Point]]:
-        """Comparable training rates by (precision, channels_last) and batch."""
+        """Comparable training rates by (precision, channels_last) and batch; too slow ones left out."""
         rates: dict[tuple[str, bool], dict[int, Point]] = {}
         for point in self.of("train_throughput"):
-            if point.workload != workload or point.params.get("phase") not in RATE_PHASES:
+            if (
+                point.workload != workload
+                or point.params.get("phase") not in RATE_PHASES
+                or Flag.TOO_SLOW in point.flags
+            ):
                 continue
             key = (str(point.params["precision"]), bool(point.params.get("channels_last", False)))
             rates.setdefault(key, {})[int(point.params["batch"])] = point

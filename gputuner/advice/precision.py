@@ -1,12 +1,12 @@
 """Number format and memory layout."""
 
-from gputuner.advice.evidence import Evidence
+from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import gain_of, make
 from gputuner.advice.snippets import channels_last as layout_snippet
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.throughput import preferred_precision
 from gputuner.model.advice import Advice
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 LAYOUT_GAIN = 0.02
@@ -23,6 +23,7 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
     for workload in evidence.workloads():
         compared = _most_compared(evidence, workload)
         if compared is None:
+            found += _too_slow(evidence, workload)
             continue
         batch, channels_last, points = compared
         best = preferred_precision({name: p.value for name, p in points.items()})
@@ -55,6 +56,29 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
             )
         )
     return found
+
+
+def _too_slow(evidence: Evidence, workload: str) -> list[Advice]:
+    """Keep what was measured where every other format was given up as too slow."""
+    best = best_setting(evidence, workload)
+    slow = [p for p in evidence.of("train_throughput", phase="probe") if Flag.TOO_SLOW in p.flags]
+    slow = [p for p in slow if p.workload == workload and best and p.params["precision"] != best[0][0]]
+    if best is None or not slow:
+        return []
+    (precision, channels_last), points = best
+    batch = max(points, key=lambda b: points[b].value)
+    params: dict[str, Scalar] = {
+        "workload": workload,
+        "precision": precision,
+        "baseline": str(slow[-1].params["precision"]),
+        "keep": True,
+        "batch": batch,
+        "channels_last": channels_last,
+        "rate": points[batch].value,
+        "baseline_rate": slow[-1].value,
+        "compared": ", ".join(sorted({precision, *(str(p.params["precision"]) for p in slow)})),
+    }
+    return [make("precision.best", evidence.card.uuid, params, [points[batch], *slow], weight=3.0)]
 
 
 def _most_compared(evidence: Evidence, workload: str) -> tuple[int, bool, dict[str, Point]] | None:

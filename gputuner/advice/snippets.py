@@ -10,7 +10,7 @@ def precision(name: str, *, cpu: bool) -> str:
     """The training step in a number format: ``fp32``, ``tf32``, ``fp16`` or ``bf16``."""
     device = "cpu" if cpu else "cuda"
     if name == "tf32":
-        return "torch.backends.cuda.matmul.allow_tf32 = True\ntorch.backends.cudnn.allow_tf32 = True"
+        return 'torch.set_float32_matmul_precision("high")  # convolutions use TF32 by default'
     if name == "bf16":
         return (
             f'with torch.autocast("{device}", dtype=torch.bfloat16):\n'
@@ -64,3 +64,23 @@ def accumulate(micro: int, steps: int) -> str:
         "        optimizer.zero_grad(set_to_none=True)\n"
         "        seen = 0"
     )
+
+
+def compiled() -> str:
+    """Fewer launches: the compiler records the step as a CUDA graph."""
+    return 'model = torch.compile(model, mode="reduce-overhead")'
+
+
+def threads(count: int) -> str:
+    """As many CPU threads as there are cores to run on."""
+    return f"torch.set_num_threads({count})"
+
+
+def workers(count: int) -> str:
+    """A DataLoader that does not ask for more processes than there are cores."""
+    return f"loader = DataLoader(dataset, batch_size=..., num_workers={count})"
+
+
+def governor() -> str:
+    """Let the CPU run at its full clock (needs root; reverts at reboot)."""
+    return "sudo cpupower frequency-set -g performance"

@@ -58,16 +58,16 @@ def fit_memory_line(batches: Sequence[int], peaks_bytes: Sequence[float]) -> Mem
     """The least-squares line through peaks of *allocated* memory; None with fewer than two different batches.
 
     Small probes are biased by autotuner workspaces: where at least two different batches have a per-sample part of
-    1.5 times the fixed part or more, only those are used.
+    1.5 times the fixed part or more (both from the two largest batches), only those are used.
     """
     pairs = sorted((b, m) for b, m in zip(batches, peaks_bytes, strict=True) if isfinite(m) and m > 0)
     if len({b for b, _ in pairs}) < 2:
         return None
-    line = _least_squares([b for b, _ in pairs], [m for _, m in pairs])
-    large = [(b, m) for b, m in pairs if line.per_sample_bytes * b >= FIXED_MULTIPLE * line.fixed_bytes]
-    if len(large) < len(pairs) and len({b for b, _ in large}) >= 2:
-        return _least_squares([b for b, _ in large], [m for _, m in large])
-    return line
+    second = sorted({b for b, _ in pairs})[-2]
+    top = _least_squares(*zip(*[(b, m) for b, m in pairs if b >= second], strict=True))
+    large = [(b, m) for b, m in pairs if top.per_sample_bytes * b >= FIXED_MULTIPLE * top.fixed_bytes]
+    used = large if len({b for b, _ in large}) >= 2 else pairs
+    return _least_squares([b for b, _ in used], [m for _, m in used])
 
 
 def safe_batch(limit: int, margin: float = SAFE_MARGIN, multiple: int = 1) -> int:

@@ -46,12 +46,9 @@ class Course:
         self.make = PointMaker(context)
         self.points: list[Point] = []
         self.spent_s = start_s
-        self._start_s = start_s
         self._origin_ns: int | None = None
         self._lost = 0
         self._fresh = False
-        self._planned_s = 0.0
-        self._steps = 0
 
     @property
     def left_s(self) -> float:
@@ -120,4 +117,4 @@ class Course:
         first, last = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
         if self._origin_ns is None:
             self._origin_ns = first - int(1e9 * (self.spent_s + max(0.0, cost_s - (last - first) / 1e9)))
-        self.spent_s = max(self.spent_s, (last - self._origin_ns) / 1e9)
+        self.spent_s = (last - self._origin_ns) / 1e9

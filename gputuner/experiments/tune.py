@@ -1,24 +1,31 @@
 """The main job: what this card does, what holds it back, and what to change, within a few minutes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.trained import Trained
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_rates import rates
 from gputuner.experiments.tune_shape import Shape, shape_for
 from gputuner.experiments.tune_sharing import sharing
-from gputuner.experiments.tune_sustained import sustained
-from gputuner.experiments.tune_training import Trained, skipped, training
+from gputuner.experiments.tune_sustained import SETTLE_S, sustained
+from gputuner.experiments.tune_training import skipped, training
 from gputuner.model.errors import UsageError
 from gputuner.model.steps import Advise, Plan
 
 MINUTES_LEAST, MINUTES_MOST = 0.2, 120.0
 SUSTAINED_LEAST_S = 5.0
 """A shorter load says nothing of heat."""
+KEPT_FOR_LOAD_S = 25.0
+"""Kept back for the sustained load while the parts before it are fitted in."""
+END_SHARE = 0.04
+"""Share of the budget left unused at the end: a plan has no clock, and the run must end in time."""
+SHORT_TOGETHER_S = 3.0
+"""Two at once where the budget is small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +86,7 @@ class Tune:
                 points=tuple(course.points),
                 processes=context.processes,
                 fingerprint=context.fingerprint,
+                threads=_threads(context),
                 effective_batch=self.effective_batch,
             )
         )
@@ -88,7 +96,7 @@ class Tune:
 def _measure(course: Course, shape: Shape) -> Plan:
     yield from rates(course, shape)
     known = Trained()
-    after_training = shape.sharing_s() + min(shape.sustained_s, 20.0)
+    after_training = shape.sharing_s() + min(shape.sustained_s, KEPT_FOR_LOAD_S)
     yield from training(course, shape, known, after_training)
     best = known.best()
     if best is not None:
@@ -96,14 +104,21 @@ def _measure(course: Course, shape: Shape) -> Plan:
         yield from limit(course, shape, known, setting, after_training)
         yield from course.tell(*fastest_points(course, setting))
         best = known.best() or best
-    if best is not None and shape.together_s:
-        if course.fits(shape.sharing_s(), min(shape.sustained_s, SUSTAINED_LEAST_S)):
-            yield from sharing(course, shape, known, *best)
+        needed = replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S).sharing_s()
+        if course.fits(needed, min(shape.sustained_s, KEPT_FOR_LOAD_S)):
+            yield from sharing(course, replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S), known, *best)
         else:
-            yield from skipped(course, "sharing", shape.sharing_s())
-    if shape.sustained_s:
-        seconds = min(shape.sustained_s, course.left_s - shape.warmup_s - 3.0)
-        if seconds >= SUSTAINED_LEAST_S:
-            yield from sustained(course, shape, best, seconds)
-        else:
-            yield from skipped(course, "sustained", SUSTAINED_LEAST_S)
+            yield from skipped(course, "sharing", needed)
+    seconds = min(
+        shape.sustained_most_s,
+        course.left_s - max(3.0, END_SHARE * course.context.budget_s) - shape.warmup_s - SETTLE_S,
+    )
+    if seconds >= SUSTAINED_LEAST_S:
+        yield from sustained(course, shape, best, seconds)
+    else:
+        yield from skipped(course, "sustained", SUSTAINED_LEAST_S)
+
+
+def _threads(context: PlanContext) -> int | None:
+    threads = context.worker.get("threads")
+    return threads if isinstance(threads, int) and not isinstance(threads, bool) else None

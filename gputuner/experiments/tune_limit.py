@@ -9,16 +9,15 @@ from gputuner.analysis.memory import FIXED_MULTIPLE, SAFE_MARGIN, MemoryLine, ro
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, fit_step_cost, knee
 from gputuner.experiments.course import Course
+from gputuner.experiments.trained import Setting, Trained, check, check_cost
 from gputuner.experiments.tune_shape import Shape
-from gputuner.experiments.tune_training import Setting, Trained, probe, skipped
-from gputuner.model.points import Point
+from gputuner.experiments.tune_training import skipped
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, UserCodeFailed
 
 BELOW = 0.985
 ABOVE = 1.02
-STEPS_PER_CHECK = 6
-"""Steps a check costs: warm-up, two optimizer steps from a cleared peak, a rate."""
 TRIES = 3
 
 
@@ -41,20 +40,20 @@ def limit(
     if line is None or predicted is None or predicted < 1:
         return
     yield from course.tell(_line_point(course, setting, line))
-    bracket = Bracket(runs=max(known.rates[setting]))
+    bracket = Bracket(runs=max(known.ran[setting]))
     verified = False
-    if shape.verify and line.is_line:
+    if line.is_line:
         cost = check_cost(shape, known, setting, predicted)
-        if course.fits(2 * cost, keep_s):
-            verified = yield from _verify(course, shape, known, setting, predicted, bracket)
+        if course.fits(2 * (cost + shape.restart_s), keep_s):
+            verified = yield from _verify(course, shape, known, setting, predicted, bracket, keep_s)
         else:
-            yield from skipped(course, "limit", 2 * cost)
+            yield from skipped(course, "limit", 2 * (cost + shape.restart_s))
     value = bracket.runs if verified else predicted
     safe = safe_batch(value, multiple=_multiple(value))
-    if verified and safe not in known.rates[setting]:
+    if verified and safe not in known.ran[setting]:
         cost = check_cost(shape, known, setting, safe)
-        if course.fits(cost, keep_s):
-            yield from probe(course, shape, known, setting, safe, label="train_safe", phase="safe")
+        if course.fits(cost + shape.restart_s, keep_s):
+            yield from check(course, shape, known, setting, safe, label="train_safe", phase="safe")
     yield from course.tell(
         _limit_point(course, known, setting, value, predicted, bracket, verified),
         _safe_point(course, known, setting, value, safe, verified),
@@ -66,21 +65,14 @@ def _probe_above_fixed(
 ) -> Generator[Step, StepResult, None]:
     """One more probe where all so far are small against the fixed part (such a line is biased)."""
     line, predicted = known.line(setting), known.limit(setting)
-    if not shape.verify or line is None or predicted is None or line.fixed_bytes <= 0:
+    if line is None or predicted is None or line.fixed_bytes <= 0:
         return
     wanted = ceil(FIXED_MULTIPLE * line.fixed_bytes / line.per_sample_bytes)
     batch = min(1 << (wanted - 1).bit_length(), predicted // 2)
-    if wanted <= max(known.peaks[setting]) or batch <= max(known.rates[setting]):
+    if wanted <= max(known.peaks[setting]) or batch <= max(known.ran[setting]):
         return
     if course.fits(3 * check_cost(shape, known, setting, batch), keep_s):
-        yield from probe(
-            course, shape, known, setting, batch, label="train_memory", phase="memory", measure_s=shape.train_s
-        )
-
-
-def check_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
-    """Expected seconds of one check at ``batch``."""
-    return STEPS_PER_CHECK * batch / max(known.rates[setting].values()) + shape.warmup_s
+        yield from check(course, shape, known, setting, batch, label="train_memory", phase="memory")
 
 
 def _multiple(batch: int) -> int:
@@ -88,7 +80,7 @@ def _multiple(batch: int) -> int:
 
 
 def _verify(
-    course: Course, shape: Shape, known: Trained, setting: Setting, predicted: int, bracket: Bracket
+    course: Course, shape: Shape, known: Trained, setting: Setting, predicted: int, bracket: Bracket, keep_s: float
 ) -> Generator[Step, StepResult, bool]:
     """Run just below the prediction (lower until it runs), then just above in a fresh process."""
     multiple = _multiple(predicted)
@@ -103,7 +95,7 @@ def _verify(
             break
         below = round_down(int(below * 0.95), multiple)
     above = ceil(predicted * ABOVE / multiple) * multiple
-    if bracket.fails is None and course.fits(check_cost(shape, known, setting, above)):
+    if bracket.fails is None and course.fits(check_cost(shape, known, setting, above) + shape.restart_s, keep_s):
         fine = yield from _check(course, shape, known, setting, above, bracket, "train_limit_above", fresh=True)
         return fine is not None
     return bracket.fails is not None
@@ -121,9 +113,7 @@ def _check(
     fresh: bool = False,
 ) -> Generator[Step, StepResult, bool | None]:
     """Whether ``batch`` runs; None if that cannot be told (worker lost)."""
-    result = yield from probe(
-        course, shape, known, setting, batch, label=label, phase="limit", measure_s=shape.train_s, fresh=fresh
-    )
+    result = yield from check(course, shape, known, setting, batch, label=label, phase="limit", fresh=fresh)
     match result:
         case Done():
             bracket.runs = max(bracket.runs, batch)
@@ -140,17 +130,13 @@ def _check(
             return None
 
 
-def _named(setting: Setting) -> dict[str, Scalar]:
-    return {"precision": setting.precision, "channels_last": setting.channels_last}
-
-
 def _line_point(course: Course, setting: Setting, line: MemoryLine) -> Point:
     return course.make.figure(
         "memory_per_sample",
         "resnet50",
         line.per_sample_bytes,
         "B",
-        _named(setting),
+        setting.named(),
         extra={
             "fixed_bytes": line.fixed_bytes,
             "residual": line.residual,
@@ -168,16 +154,16 @@ def _limit_point(
         extra["fails"] = bracket.fails
     if known.capacity_bytes is not None:
         extra["capacity_bytes"] = int(known.capacity_bytes)
-    params: dict[str, Scalar] = {**_named(setting), "verified": verified}
+    params: dict[str, Scalar] = {**setting.named(), "verified": verified}
     return course.make.figure("batch_limit", "resnet50", float(value), "samples", params, extra=extra)
 
 
 def _safe_point(course: Course, known: Trained, setting: Setting, value: int, safe: int, verified: bool) -> Point:
     extra: dict[str, Scalar] = {"margin": SAFE_MARGIN, "limit": value}
-    rate = known.rates[setting].get(safe)
+    rate = known.ran[setting].get(safe)
     if rate is not None:
         extra["rate"] = rate
-    params: dict[str, Scalar] = {**_named(setting), "verified": verified}
+    params: dict[str, Scalar] = {**setting.named(), "verified": verified}
     return course.make.figure("batch_safe", "resnet50", float(safe), "samples", params, extra=extra)
 
 
@@ -188,7 +174,8 @@ def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
         for p in course.points
         if p.metric == "train_throughput"
         and p.params.get("phase") in RATE_PHASES
-        and all(p.params.get(k) == v for k, v in _named(setting).items())
+        and Flag.TOO_SLOW not in p.flags
+        and all(p.params.get(k) == v for k, v in setting.named().items())
     }
     if not spreads:
         return ()
@@ -201,5 +188,5 @@ def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
     if cost is not None:
         extra |= {"step_fixed_s": cost.fixed_s, "step_per_sample_s": cost.per_sample_s, "step_residual": cost.residual}
     return (
-        course.make.figure("batch_fastest", "resnet50", float(found.batch), "samples", _named(setting), extra=extra),
+        course.make.figure("batch_fastest", "resnet50", float(found.batch), "samples", setting.named(), extra=extra),
     )

@@ -16,17 +16,17 @@ from gputuner.workloads.specs import CopySpec, MatmulSpec, Precision
 BURST_S = 0.2
 """Burst = the first 200 ms after at least 10 s of idling (methods §1)."""
 EMULATED_BUDGET_S = 4.0
-MOVED = "bytes"
+MANY_THREADS = 8
 GIB = 1 << 30
 
 
-def matmul_n(shape: Shape, precision: Precision, free_bytes: int | None, emulated: bool) -> int:
+def matmul_n(course: Course, shape: Shape, precision: Precision) -> int:
     """Side of the matrices: large enough to saturate the chip, small enough for one product to stay well under 1 s."""
     if shape.cpu:
-        return 256 if emulated else 1024
-    if emulated or precision == "fp32" or (free_bytes is not None and free_bytes < 2 * GIB):
-        return 4096
-    return 8192
+        threads = course.context.worker.get("threads")
+        return 2048 if isinstance(threads, int) and threads >= MANY_THREADS else 1024
+    free = course.context.free_bytes
+    return 4096 if precision == "fp32" or (free is not None and free < 2 * GIB) else 8192
 
 
 def rates(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
@@ -44,7 +44,7 @@ def _matmul(
     course: Course, shape: Shape, precision: Precision, phase: str, failed: set[Precision]
 ) -> Generator[Step, StepResult, None]:
     emulated = support(course.context, precision) is Support.EMULATED
-    spec = MatmulSpec(precision=precision, n=matmul_n(shape, precision, course.context.free_bytes, emulated))
+    spec = MatmulSpec(precision=precision, n=matmul_n(course, shape, precision))
     burst = phase == "burst"
     work = Work(
         label="matmul_burst" if burst else "matmul",
@@ -58,7 +58,8 @@ def _matmul(
     result = yield from course.attempt(work, work.idle_before_s + work.measure_s + 1.0)
     if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
         flags = (Flag.EMULATED,) if emulated else ()
-        params: dict[str, Scalar] = {**spec.params(), "phase": phase}
+        measured = result.trials[0].notes.get("measured_n", spec.n)
+        params: dict[str, Scalar] = {**spec.params(), "n": measured, "phase": phase}
         yield from course.tell(matmul_point(course, result.trials[0], result.conditions, params, flags))
     elif not isinstance(result, Done):
         failed.add(precision)
@@ -110,7 +111,8 @@ def _shares(
 
 
 def _copy(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
-    cache = course.context.card.number("l2_bytes") or (64 << 20)
+    said = course.context.worker.get("cache_bytes")
+    cache = said if isinstance(said, int) else course.context.card.number("l2_bytes") or (64 << 20)
     smallest = (64 << 20) if shape.cpu else (256 << 20)
     free = course.context.free_bytes or 8 * GIB
     spec = CopySpec.sized(max(int(cache), smallest), free)
@@ -125,7 +127,7 @@ def _copy(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return
     trial = result.trials[0]
-    moved = trial.work.get(MOVED, 2.0 * spec.bytes)
+    moved = trial.work.get("bytes", 2.0 * spec.bytes)
     point = course.make.rate("copy_bandwidth", "copy", "B/s", moved, trial, result.conditions, spec.params())
     sheet = course.context.published.get("peak_bandwidth")
     if sheet:

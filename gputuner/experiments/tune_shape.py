@@ -37,6 +37,13 @@ class Shape:
     verify: bool
     together_s: float
     sustained_s: float
+    """Kept back for the sustained load."""
+    sustained_most_s: float
+    """Longest sustained load, if the time is there."""
+    restart_s: float
+    """A process that died and its successor."""
+    usual_batch: int
+    """What people start from."""
 
     def rungs(self) -> int:
         """Most trials of the first format's ladder of batches."""
@@ -79,11 +86,13 @@ def full_shape(context: PlanContext) -> Shape:
             cpu=True, start_s=6.0, matmuls=matmul_order(context), bursts=("fp32",), idle_s=2.0, matmul_s=2.0,
             copy_s=2.0, trainings=training_order(context), image=64, first_batch=4, last_batch=32, train_s=3.0,
             warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
+            sustained_most_s=60.0, restart_s=5.0, usual_batch=8,
         )  # fmt: skip
     return Shape(
         cpu=False, start_s=12.0, matmuls=matmul_order(context), bursts=matmul_order(context), idle_s=10.0, matmul_s=3.0,
         copy_s=2.0, trainings=training_order(context), image=224, first_batch=16, last_batch=4096, train_s=2.0,
         warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
+        sustained_most_s=60.0, restart_s=9.0, usual_batch=32,
     )  # fmt: skip
 
 
@@ -124,7 +133,8 @@ def shape_for(context: PlanContext) -> Shape:
     shape = full_shape(context)
     over = context.budget_s - FULL_MINUTES * 60.0
     if over > 0:
-        return replace(shape, sustained_s=shape.sustained_s + 0.8 * over)
+        longer = shape.sustained_s + 0.8 * over
+        return replace(shape, sustained_s=longer, sustained_most_s=longer)
     for step in range(REDUCTIONS):
         if shape.expected_s() <= usable:
             return shape

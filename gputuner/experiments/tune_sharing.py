@@ -4,13 +4,16 @@ from collections.abc import Generator
 
 from gputuner.analysis.contention import CoRun, co_run
 from gputuner.experiments.course import Course
+from gputuner.experiments.trained import Setting, Trained, spec_of, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
-from gputuner.experiments.tune_training import NEAR_LIMIT, Setting, Trained, spec_of, train_work
+from gputuner.experiments.tune_training import NEAR_LIMIT
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Step, StepResult, Together, Trial
 
 JOBS = 2
+WARM_S = 1.5
+"""Warm-up before each of the three, the same for all."""
 
 
 def shared_batch(known: Trained, setting: Setting, batch: int) -> int | None:
@@ -35,8 +38,9 @@ def sharing(
     if before is None:
         return
     spec = spec_of(shape, setting, at)
-    works = tuple(train_work(spec, "train_together", shape.together_s) for _ in range(JOBS))
-    cost = shape.together_s + shape.warmup_s + shape.start_s / 2
+    one = train_work(shape, setting, at, "train_together", shape.together_s, warmup_s=WARM_S)
+    works = (one,) * JOBS
+    cost = shape.together_s + shape.warmup_s + shape.restart_s
     result = yield from course.attempt(Together(label="train_together", works=works), cost)
     if not isinstance(result, Done) or len(result.trials) < JOBS:
         yield from course.warn("sharing_failed", jobs=JOBS)
@@ -52,16 +56,12 @@ def sharing(
 
 
 def _alone(course: Course, shape: Shape, setting: Setting, batch: int) -> Generator[Step, StepResult, Trial | None]:
-    spec = spec_of(shape, setting, batch)
-    work = train_work(spec, "train_alone", shape.together_s)
+    work = train_work(shape, setting, batch, "train_alone", shape.together_s, warmup_s=WARM_S)
     result = yield from course.attempt(work, shape.together_s + shape.warmup_s)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return None
     trial = result.trials[0]
-    params: dict[str, Scalar] = {**spec.params(), "phase": "alone"}
-    samples = trial.work.get("samples", float(batch))
-    point = course.make.rate("train_throughput", "resnet50", "samples/s", samples, trial, result.conditions, params)
-    yield from course.tell(point)
+    yield from course.tell(train_point(course, work, trial, result.conditions, "alone"))
     return trial
 
 

@@ -7,15 +7,17 @@ from gputuner.analysis.limits import what_limits
 from gputuner.analysis.statistics import drift
 from gputuner.analysis.steady import sustained_part
 from gputuner.experiments.course import Course
+from gputuner.experiments.trained import Setting, train_point, train_work
 from gputuner.experiments.tune_rates import matmul_point
 from gputuner.experiments.tune_shape import Shape
-from gputuner.experiments.tune_training import Setting, spec_of, train_work
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Step, StepResult, Trial, Work
 from gputuner.workloads.specs import MatmulSpec
 
 SETTLE_S = 5.0
+WARM_S = 1.5
+"""Short: heating up is part of what is measured."""
 
 
 def sustained(
@@ -28,21 +30,17 @@ def sustained(
         yield from _matmul(course, shape, seconds)
         return
     setting, batch = chosen
-    spec = spec_of(shape, setting, batch)
-    work = train_work(spec, "sustained", seconds, budget_s=seconds + 30.0)
+    work = train_work(shape, setting, batch, "sustained", seconds, budget_s=seconds + 30.0, warmup_s=WARM_S)
     result = yield from course.attempt(work, seconds + shape.warmup_s)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return
     trial = result.trials[0]
-    params: dict[str, Scalar] = {**spec.params(), "phase": "sustained"}
-    point = course.make.rate(
-        "train_throughput",
-        "resnet50",
-        "samples/s",
-        trial.work.get("samples", float(batch)),
+    point = train_point(
+        course,
+        work,
         trial,
         result.conditions,
-        params,
+        "sustained",
         iteration_s=last_part(trial),
         extra=_over_time(trial),
     )

@@ -51,7 +51,10 @@ class FakeCard:
     layout_factor: float = 1.2
     usable: float = 0.99
     noise: float = 0.002
-    overhead_s: float = 2.0
+    setup_s: float = 0.5
+    autotune_s: float = 0.004
+    """Per sample of the batch, on top of the first step."""
+    restart_s: float = 8.0
     power_share: float = 0.0
 
     def rate(self, params: dict) -> float:
@@ -129,12 +132,10 @@ class Performer:
         if need > self.card.usable * self.card.capacity:
             self.now_s += 6.0
             return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20)
-        self.now_s += sum(w.idle_before_s for w in works[:1]) + (
-            0.3 if works[0].warmup_s == 0 else self.card.overhead_s
-        )
+        self.now_s += works[0].idle_before_s + (self.card.restart_s if len(works) > 1 or works[0].fresh else 0.0)
         trials = tuple(self.trial(w, self.card.slowdown if len(works) > 1 else 1.0) for w in works)
         duration = max(t.t1_ns - t.t0_ns for t in trials) / 1e9
-        self.now_s += duration
+        self.now_s = max(t.t1_ns for t in trials) / 1e9
         conditions = Conditions(
             duration_s=duration,
             samples=max(1, int(2 * duration)),
@@ -167,15 +168,39 @@ class Performer:
                     "capacity_bytes": int(card.capacity),
                 }
         seconds *= slowdown
-        count = max(2, min(200, int(work.measure_s / seconds)))
+        if seconds > work.budget_s:
+            return self.given_up(work)
+        first = seconds + (card.autotune_s * params["batch"] if work.workload == "resnet50" else 0.0)
+        warm = 1.0 if work.warmup_s is None else work.warmup_s
+        spent = card.setup_s + first + seconds + warm
+        too_slow = spent + 3 * seconds > work.budget_s
+        count = 1 if too_slow else max(3, min(200, int(work.measure_s / seconds)))
         iterations = seconds * (1.0 + card.noise * self.random.standard_normal(count))
-        start = int(self.now_s * 1e9)
+        start = int((self.now_s + spent - (seconds if too_slow else 0.0)) * 1e9)
+        measured = seconds if too_slow else max(work.measure_s, float(iterations.sum()))
         return Trial(
             iteration_s=tuple(iterations.tolist()),
             t0_ns=start,
-            t1_ns=start + int(1e9 * max(work.measure_s, float(iterations.sum()))),
+            t1_ns=start + int(1e9 * measured),
             work=done,
             memory=memory,
+            steady=not too_slow,
+            too_slow=too_slow,
+            notes={"first_iteration_s": first, "iterations_per_window": 1},
+        )
+
+    def given_up(self, work: Work) -> Trial:
+        """One product or step of a smaller size, as the worker's own probe would measure it."""
+        small = {"matmul": ("measured_n", 64), "resnet50": ("measured_batch", 1)}[work.workload]
+        start = int((self.now_s + 0.5) * 1e9)
+        return Trial(
+            iteration_s=(0.01,),
+            t0_ns=start,
+            t1_ns=start + 10_000_000,
+            work={"flop": 2.0 * 64**3} if work.workload == "matmul" else {"samples": 1.0},
+            steady=False,
+            too_slow=True,
+            notes={small[0]: small[1]},
         )
 
 
@@ -205,6 +230,8 @@ def two_cores() -> FakeCard:
         memory={"fp32": (300 * mib, 6.8 * mib), "bf16": (300 * mib, 4.0 * mib)},
         capacity=4.0 * GIB,
         layout_factor=1.1,
+        autotune_s=0.0,
+        restart_s=4.0,
     )
 
 

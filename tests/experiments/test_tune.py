@@ -219,11 +219,19 @@ def test_a_card_without_bf16_trains_in_fp16_and_flags_the_emulated_matmul(lab):
     assert all(Flag.EMULATED in p.flags for p in told.of("matmul_rate", precision="bf16"))
 
 
-def test_fp16_on_a_cpu_is_small_and_flagged(lab):
+def test_fp16_on_a_cpu_is_flagged_and_tells_the_size_measured(lab):
     told = run(lab, lab.two_cores(), cpu=True)
     (point,) = told.of("matmul_rate", precision="fp16")
-    assert Flag.EMULATED in point.flags
-    assert point.params["n"] <= 256
+    assert {Flag.EMULATED, Flag.TOO_SLOW} <= set(point.flags)
+    assert point.params["n"] == 64
+    assert point.value == pytest.approx(2 * 64**3 / 0.01)
+
+
+def test_the_limit_on_a_cpu_is_checked_with_two_steps(lab):
+    told = run(lab, lab.two_cores(), cpu=True)
+    (below,) = told.of("train_throughput", phase="limit")
+    assert below.spread.n == 1
+    assert told.of("batch_limit")[0].extra["fails"] > below.params["batch"]
 
 
 @pytest.mark.parametrize("minutes", [0.0, 0.1, 121.0, -1.0])

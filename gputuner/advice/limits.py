@@ -1,0 +1,142 @@
+"""What holds the card back: power, heat, memory heat, and a link narrower than it could be."""
+
+from gputuner.advice.evidence import Evidence
+from gputuner.advice.making import make
+from gputuner.analysis.limits import POWER_SHARE, THERMAL, THERMAL_SHARE, memory_heat_suspected, share
+from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.points import Conditions, Point
+from gputuner.model.quantities import Limiter
+from gputuner.model.readings import Scalar
+
+TRUSTED_S = 1.0
+"""Shorter windows hold too few samples to speak of a share."""
+
+
+def _load_params(point: Point, conditions: Conditions, held: float) -> dict[str, Scalar]:
+    params: dict[str, Scalar] = {"share": held, "workload": point.workload, "seconds": conditions.duration_s}
+    params |= {name: point.params[name] for name in ("precision", "batch", "phase") if name in point.params}
+    for name, value in (
+        ("power_w", conditions.power_w),
+        ("sm_clock_mhz", conditions.sm_clock_mhz),
+        ("core_c", conditions.core_temperature_end_c),
+        ("memory_c", conditions.memory_temperature_end_c),
+        ("fan_fraction", conditions.fan_fraction),
+    ):
+        if value is not None:
+            params[name] = value
+    return params
+
+
+def _worst(evidence: Evidence, least: float, *limiters: Limiter) -> tuple[Point, Conditions, float] | None:
+    """The load that spent the largest share, at least ``least``, of its time in these limits.
+
+    Trainings go before kernels that no one trains with; of two, the longer window.
+    """
+    held = [
+        (point.metric == "train_throughput", share(conditions, *limiters), conditions.duration_s, point, conditions)
+        for point, conditions in evidence.loads()
+        if conditions.duration_s >= TRUSTED_S and share(conditions, *limiters) >= least
+    ]
+    if not held:
+        return None
+    _, most, _, point, conditions = max(held, key=lambda entry: entry[:3])
+    return point, conditions, most
+
+
+def power_rule(evidence: Evidence) -> list[Advice]:
+    """``limit.power``: the clock is held down by the power limit for 5 % of a load or more. Ordinary, not a fault."""
+    worst = _worst(evidence, POWER_SHARE, Limiter.POWER)
+    if worst is None:
+        return []
+    point, conditions, held = worst
+    params = _load_params(point, conditions, held)
+    for name, key in (("limit_w", "power_limit_enforced_w"), ("limit_max_w", "power_limit_max_w")):
+        value = evidence.card.number(key)
+        if value is not None:
+            params[name] = value
+    highest = evidence.card.number("sm_clock_max_mhz")
+    if highest is not None:
+        params["sm_clock_max_mhz"] = highest
+    params["training"] = point.workload not in ("matmul", "copy")
+    return [make("limit.power", evidence.card.uuid, params, [point], weight=4.0)]
+
+
+def brake_rule(evidence: Evidence) -> list[Advice]:
+    """``limit.power_brake``: the supply or the board asked the card to slow down."""
+    worst = _worst(evidence, THERMAL_SHARE, Limiter.POWER_BRAKE)
+    if worst is None:
+        return []
+    point, conditions, held = worst
+    return [make("limit.power_brake", evidence.card.uuid, _load_params(point, conditions, held), [point], weight=12.0)]
+
+
+def thermal_rule(evidence: Evidence) -> list[Advice]:
+    """``limit.thermal``: heat holds the clock down for 1 % of a load or more, and not because of cool-core memory."""
+    worst = _worst(evidence, THERMAL_SHARE, *THERMAL)
+    if worst is None:
+        return []
+    point, conditions, held = worst
+    hardware = share(conditions, Limiter.THERMAL_HARDWARE) >= THERMAL_SHARE
+    if not hardware and memory_rule(evidence):
+        return []
+    params = _load_params(point, conditions, held)
+    params["hardware"] = hardware
+    for name, key in (("target_c", "target_c"), ("slowdown_c", "slowdown_c")):
+        value = evidence.card.number(key)
+        if value is not None:
+            params[name] = value
+    change = point.extra.get("rate_change")
+    gain = None
+    if isinstance(change, float) and -1.0 < change < -0.01:
+        gain = Gain(value=1.0 / (1.0 + change) - 1.0, unit="fraction")
+    return [make("limit.thermal", evidence.card.uuid, params, [point], gain=gain, weight=12.0)]
+
+
+def memory_rule(evidence: Evidence) -> list[Advice]:
+    """``memory_heat.suspected``: software thermal limit though the core was cool; never a degree."""
+    target, slowdown = evidence.card.number("target_c"), evidence.card.number("slowdown_c")
+    for point, conditions in evidence.loads():
+        if conditions.duration_s < TRUSTED_S:
+            continue
+        held = memory_heat_suspected(conditions, target_c=target, slowdown_c=slowdown)
+        if held is None:
+            continue
+        params = _load_params(point, conditions, held)
+        params["target_known"] = target is not None
+        if target is not None:
+            params["target_c"] = target
+        if slowdown is not None:
+            params["slowdown_c"] = slowdown
+        return [
+            make(
+                "memory_heat.suspected",
+                evidence.card.uuid,
+                params,
+                [point],
+                confidence=Confidence.MODEL,
+                weight=10.0 if target is not None else 6.0,
+            )
+        ]
+    return []
+
+
+def link_rule(evidence: Evidence) -> list[Advice]:
+    """``link.narrow``: the best link seen under load is below the card's maximum (an idle link downshifts)."""
+    generation_max = evidence.card.number("pcie_generation_max")
+    width_max = evidence.card.number("pcie_width_max")
+    seen = [(p, c) for p, c in evidence.loads() if c.pcie_generation is not None and c.pcie_width is not None]
+    if generation_max is None or width_max is None or not seen:
+        return []
+    generation = max(c.pcie_generation for _, c in seen if c.pcie_generation is not None)
+    width = max(c.pcie_width for _, c in seen if c.pcie_width is not None)
+    if generation >= generation_max and width >= width_max:
+        return []
+    params: dict[str, Scalar] = {
+        "generation": int(generation),
+        "width": int(width),
+        "generation_max": int(generation_max),
+        "width_max": int(width_max),
+        "bandwidth_share": width / width_max * 2.0 ** (generation - generation_max),
+    }
+    reference = f"{evidence.card.uuid}:pcie_width_max"
+    return [make("link.narrow", evidence.card.uuid, params, [seen[-1][0], reference], weight=6.0)]

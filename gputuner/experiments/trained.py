@@ -1,0 +1,260 @@
+"""What a plan knows of a training so far, and one measurement of it."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field, replace
+
+from gputuner.analysis.memory import MemoryLine, fit_memory_line
+from gputuner.analysis.throughput import fastest_batch, preferred_precision
+from gputuner.experiments.course import Attempt, Course
+from gputuner.experiments.precisions import support
+from gputuner.experiments.tune_shape import Shape
+from gputuner.model.cards import Support
+from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Step, StepResult, Trial, Work
+from gputuner.workloads.specs import Precision, ResNet50Spec
+
+LONGEST_S = 6.0
+STEPS_WANTED = 24
+"""Steps for an interval (20 blocks) with some to spare."""
+STEPS_PER_CHECK = 6
+"""Steps a check of a size costs at most: the first two and at least three timed ones."""
+PATIENCE_S = 12.0
+"""A check of a size that would take longer than this is content with two optimizer steps."""
+TWO_STEPS_BUDGET = 3.3
+"""Budget of such a check in steps: the worker stops after the second if three more do not fit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Number format and memory layout of a training."""
+
+    precision: Precision
+    channels_last: bool
+
+    def named(self) -> dict[str, Scalar]:
+        """As params of a point."""
+        return {"precision": self.precision, "channels_last": self.channels_last}
+
+
+@dataclass(slots=True, kw_only=True)
+class Trained:
+    """What is known so far: rates (samples/s) and peak memory (bytes) by setting and batch.
+
+    ``rates`` may be compared; ``ran`` also holds the batches that were only shown to run (a step or two).
+    """
+
+    rates: dict[Setting, dict[int, float]] = field(default_factory=lambda: {})
+    ran: dict[Setting, dict[int, float]] = field(default_factory=lambda: {})
+    peaks: dict[Setting, dict[int, float]] = field(default_factory=lambda: {})
+    first_s: dict[int, float] = field(default_factory=lambda: {})
+    """Seconds of the first iteration (libraries choose their kernels) by batch."""
+    capacity_bytes: float | None = None
+
+    def keep(self, setting: Setting, batch: int, point: Point, trial: Trial) -> None:
+        """Add a measured point."""
+        self.ran.setdefault(setting, {})[batch] = point.value
+        if not trial.too_slow or setting not in self.rates:
+            self.rates.setdefault(setting, {})[batch] = point.value
+        peak = trial.memory.get("allocated_peak_bytes")
+        if peak:
+            self.peaks.setdefault(setting, {})[batch] = float(peak)
+        first = trial.notes.get("first_iteration_s")
+        if isinstance(first, int | float):
+            self.first_s[batch] = float(first)
+
+    def line(self, setting: Setting) -> MemoryLine | None:
+        """The memory line of ``setting``, if two batches or more are known."""
+        known = self.peaks.get(setting, {})
+        return fit_memory_line(list(known), list(known.values()))
+
+    def limit(self, setting: Setting) -> int | None:
+        """Predicted largest batch, if a line that grows and the capacity are known."""
+        line = self.line(setting)
+        if line is None or line.per_sample_bytes <= 0 or self.capacity_bytes is None:
+            return None
+        return line.limit(self.capacity_bytes)
+
+    def best(self) -> tuple[Setting, int] | None:
+        """The setting to recommend (fastest, but easier numerics where they cost < 2 %), and its fastest batch."""
+        if not self.rates:
+            return None
+        tops = {setting: max(rates.values()) for setting, rates in self.rates.items()}
+        by_precision: dict[str, float] = {}
+        for setting, rate in tops.items():
+            by_precision[setting.precision] = max(rate, by_precision.get(setting.precision, 0.0))
+        chosen = preferred_precision(by_precision)
+        setting = max((s for s in tops if s.precision == chosen), key=lambda s: tops[s])
+        return setting, fastest_batch(self.rates[setting])
+
+    def step_s(self, setting: Setting, batch: int) -> float | None:
+        """Seconds per step as far as they can be guessed from the nearest batch; None: nothing known."""
+        if not self.rates:
+            return None
+        near = self.rates.get(setting) or next(iter(self.rates.values()))
+        return batch / near[min(near, key=lambda b: abs(b - batch))]
+
+
+def measure_time(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
+    """Seconds for 24 steps as far as the rate can be guessed, within bounds."""
+    step = known.step_s(setting, batch)
+    if step is None:
+        return shape.train_s
+    return min(max(shape.train_s, STEPS_WANTED * step), max(min(LONGEST_S, 3.0 * shape.train_s), shape.train_s))
+
+
+def probe_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
+    """Expected seconds of a probe, warm-up included."""
+    return measure_time(shape, known, setting, batch) + shape.warmup_s
+
+
+def check_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
+    """Expected seconds of a check whether ``batch`` runs: a first step that chooses kernels, then a few more."""
+    step = known.step_s(setting, batch) or 1.0
+    first = step
+    if known.first_s:
+        largest = max(known.first_s)
+        first = max(step, known.first_s[largest] * max(1.0, batch / largest))
+    steps = (STEPS_PER_CHECK - 1) * step
+    return first + (step if first + steps > PATIENCE_S else steps) + 2.0
+
+
+def spec_of(shape: Shape, setting: Setting, batch: int) -> ResNet50Spec:
+    """The typed spec of a training trial."""
+    return ResNet50Spec(
+        batch=batch, precision=setting.precision, channels_last=setting.channels_last, image=shape.image
+    )
+
+
+def train_work(
+    shape: Shape,
+    setting: Setting,
+    batch: int,
+    label: str,
+    measure_s: float,
+    *,
+    fresh: bool = False,
+    budget_s: float = 0.0,
+    warmup_s: float | None = None,
+) -> Work:
+    """One trial of the training. Warm-up is until steady on a card, a fixed time on a CPU (which seldom is)."""
+    spec = spec_of(shape, setting, batch)
+    warm = warmup_s if warmup_s is not None else (min(1.5, measure_s) if shape.cpu else None)
+    return Work(
+        label=label,
+        workload=spec.workload,
+        params=spec.params(),
+        measure_s=measure_s,
+        budget_s=budget_s or 4 * measure_s + 20.0,
+        fresh=fresh,
+        warmup_s=warm,
+    )
+
+
+def train_point(
+    course: Course,
+    work: Work,
+    trial: Trial,
+    conditions: Conditions | None,
+    phase: str,
+    *,
+    iteration_s: tuple[float, ...] | None = None,
+    extra: dict[str, Scalar] | None = None,
+) -> Point:
+    """The rate of a training trial. Steps that a gradient scaler skipped do not count as work.
+
+    Where the worker gave up on the size and measured a smaller one, the point says the size that was measured.
+    """
+    batch = int(trial.notes.get("measured_batch", work.params["batch"]))
+    params: dict[str, Scalar] = {**work.params, "batch": batch, "phase": phase}
+    flags: list[Flag] = []
+    if support(course.context, _precision(work)) is Support.EMULATED:
+        flags.append(Flag.EMULATED)
+    if trial.notes.get("loss_finite") is False:
+        flags.append(Flag.IMPLAUSIBLE)
+    return course.make.rate(
+        "train_throughput",
+        work.workload,
+        "samples/s",
+        trial.work.get("samples", float(batch)) * (1.0 - skipped_share(trial)),
+        trial,
+        conditions,
+        params,
+        flags=flags,
+        iteration_s=iteration_s,
+        extra=extra,
+    )
+
+
+def _precision(work: Work) -> Precision:
+    return ResNet50Spec(batch=1, precision=str(work.params["precision"])).precision  # pyright: ignore[reportArgumentType]
+
+
+def skipped_share(trial: Trial) -> float:
+    """Share of the measured optimizer steps that the gradient scaler skipped; all skipped counts as none done."""
+    skipped, per_window = trial.notes.get("skipped_steps"), trial.notes.get("iterations_per_window", 1)
+    if not isinstance(skipped, int | float) or not isinstance(per_window, int | float) or not trial.iteration_s:
+        return 0.0
+    return min(1.0, max(0.0, skipped / (per_window * len(trial.iteration_s))))
+
+
+def probe(
+    course: Course,
+    shape: Shape,
+    known: Trained,
+    setting: Setting,
+    batch: int,
+    *,
+    label: str = "train_probe",
+    phase: str = "probe",
+) -> Generator[Step, StepResult, Attempt]:
+    """Measure one batch; long enough for an interval where the rate is known roughly. Keeps and tells the point."""
+    work = train_work(shape, setting, batch, label, measure_time(shape, known, setting, batch))
+    return (yield from _measure(course, known, setting, work, phase, work.measure_s + shape.warmup_s))
+
+
+def check(
+    course: Course,
+    shape: Shape,
+    known: Trained,
+    setting: Setting,
+    batch: int,
+    *,
+    label: str,
+    phase: str,
+    fresh: bool = False,
+) -> Generator[Step, StepResult, Attempt]:
+    """Run one batch just long enough to say that it runs: the second optimizer step shows the peak."""
+    cost = check_cost(shape, known, setting, batch)
+    step = known.step_s(setting, batch) or 1.0
+    hasty = cost >= PATIENCE_S and step > 1.0
+    work = train_work(
+        shape, setting, batch, label, min(shape.train_s, 1.0), fresh=fresh, warmup_s=0.0,
+        budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0,
+    )  # fmt: skip
+    return (yield from _measure(course, known, setting, work, phase, cost))
+
+
+def _measure(
+    course: Course, known: Trained, setting: Setting, work: Work, phase: str, cost_s: float
+) -> Generator[Step, StepResult, Attempt]:
+    result = yield from course.attempt(work, cost_s)
+    if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
+        trial = result.trials[0]
+        bounds = [b for b in (course.context.free_bytes, trial.memory.get("capacity_bytes")) if b]
+        known.capacity_bytes = float(min(bounds)) if bounds else known.capacity_bytes
+        point = train_point(course, work, trial, result.conditions, phase)
+        if point.params["batch"] == work.params["batch"] and point.value > 0:
+            known.keep(setting, int(work.params["batch"]), point, trial)
+        yield from course.tell(point)
+    return result
+
+
+def with_precision(setting: Setting, precision: Precision) -> Setting:
+    """The same layout in another format."""
+    return replace(setting, precision=precision)
+
+
+def with_other_layout(setting: Setting) -> Setting:
+    """The same format in the other layout."""
+    return replace(setting, channels_last=not setting.channels_last)
