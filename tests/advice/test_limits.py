@@ -1,0 +1,67 @@
+"""Power, heat, memory heat, link."""
+
+import pytest
+
+from gputuner.advice.limits import link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.model.advice import Confidence
+
+
+def load(lab, **more):
+    extra = more.pop("extra", {})
+    return lab.rate("load", 128, 1000.0, phase="sustained", conditions=lab.conditions(**more), extra=extra)
+
+
+def test_power_limit_is_told_with_its_share_and_no_promise(lab):
+    evidence = lab.Evidence(
+        card=lab.card(power_limit_enforced_w=450.0),
+        points=(load(lab, limited={"power": 8.0}, power_w=449.0, sm_clock_mhz=2400.0),),
+    )
+    (told,) = power_rule(evidence)
+    assert told.params["share"] == pytest.approx(0.8)
+    assert (told.params["power_w"], told.params["limit_w"]) == (449.0, 450.0)
+    assert told.gain is None
+    assert told.evidence == ("load",)
+
+
+def test_a_training_goes_before_a_matmul(lab):
+    kernel = lab.point(
+        "k", "matmul_rate", 1e14, workload="matmul", phase="sustained", precision="bf16",
+        conditions=lab.conditions(limited={"power": 10.0}),
+    )  # fmt: skip
+    both = lab.Evidence(card=lab.card(), points=(kernel, load(lab, limited={"power": 2.0})))
+    assert power_rule(both)[0].params["share"] == pytest.approx(0.2)
+    alone = lab.Evidence(card=lab.card(), points=(kernel, load(lab, limited={"power": 0.1})))
+    assert power_rule(alone)[0].params["training"] is False
+
+
+def test_little_time_in_the_limit_is_no_advice(lab):
+    assert power_rule(lab.Evidence(card=lab.card(), points=(load(lab, limited={"power": 0.3}),))) == []
+
+
+def test_thermal_limit_with_the_rate_it_costs(lab):
+    hot = load(lab, limited={"thermal_software": 5.0}, core_temperature_end_c=84.0, extra={"rate_change": -0.2})
+    (told,) = thermal_rule(lab.Evidence(card=lab.card(target_c=84.0, slowdown_c=93.0), points=(hot,)))
+    assert told.gain.value == pytest.approx(0.25)
+    assert told.params["hardware"] is False
+    assert memory_rule(lab.Evidence(card=lab.card(target_c=84.0, slowdown_c=93.0), points=(hot,))) == []
+
+
+def test_memory_heat_with_a_cool_core_takes_the_place_of_the_thermal_advice(lab):
+    cool = load(lab, limited={"thermal_software": 3.0}, core_temperature_end_c=62.0)
+    evidence = lab.Evidence(card=lab.card(target_c=83.0, slowdown_c=93.0), points=(cool,))
+    (told,) = memory_rule(evidence)
+    assert told.confidence is Confidence.MODEL
+    assert told.params["target_known"] is True
+    assert "memory_c" not in told.params
+    assert thermal_rule(evidence) == []
+
+
+def test_link_is_judged_by_the_best_seen_under_load(lab):
+    card = lab.card(pcie_generation_max=4, pcie_width_max=16)
+    idle = lab.rate("a", 32, 1.0, conditions=lab.conditions(pcie_generation=1.0, pcie_width=16.0))
+    busy = lab.rate("b", 64, 1.0, conditions=lab.conditions(pcie_generation=4.0, pcie_width=16.0))
+    assert link_rule(lab.Evidence(card=card, points=(idle, busy))) == []
+    narrow = lab.rate("c", 64, 1.0, conditions=lab.conditions(pcie_generation=4.0, pcie_width=4.0))
+    (told,) = link_rule(lab.Evidence(card=card, points=(narrow,)))
+    assert told.params["bandwidth_share"] == pytest.approx(0.25)
+    assert link_rule(lab.Evidence(card=card, points=(load(lab),))) == []
