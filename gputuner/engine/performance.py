@@ -24,8 +24,8 @@ from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFo
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Cancelled, Stopped
-from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.conditions import conditions
+from gputuner.telemetry.feed import Tick
 
 OVERTIME = 1.5
 OVERTIME_S = 120.0

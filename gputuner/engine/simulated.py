@@ -126,11 +126,11 @@ class SimulatedStage:
         self,
         clock: SimulatedClock,
         source: CardSource,
-        worker: Callable[[str, str], SimulatedTrials],
+        worker: Callable[[str, str, int | None], SimulatedTrials],
         host: Callable[[], HostFingerprint],
         sampling_hz: float,
     ) -> None:
-        """``worker(worker_id, card uuid)`` makes a worker on one of ``source``'s cards."""
+        """``worker(worker_id, card uuid, memory_cap_bytes)`` makes a worker on one of ``source``'s cards."""
         self.clock: Clock = clock
         self.sampling_hz: float | None = sampling_hz
         self._source = source
@@ -160,7 +160,7 @@ class SimulatedStage:
 
     def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
         """Make a simulated worker."""
-        trials = self._worker(worker_id, card.uuid)
+        trials = self._worker(worker_id, card.uuid, memory_cap_bytes)
         self._inbox.add(worker_id, trials)
         return _Handle(worker_id, trials, self._inbox)
 

@@ -38,11 +38,30 @@ class Worker(Protocol):
 class Stage(Protocol):
     """Made fresh for each run and closed with it."""
 
-    clock: Clock
-    clock_kind: ClockKind
-    origin: Origin
-    inbox: Inbox
-    sampling_hz: float | None
+    @property
+    def clock(self) -> Clock:
+        """Stamps the run's events."""
+        ...
+
+    @property
+    def clock_kind(self) -> ClockKind:
+        """Wall or simulated."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        ...
+
+    @property
+    def inbox(self) -> Inbox:
+        """Where everything arrives."""
+        ...
+
+    @property
+    def sampling_hz(self) -> float | None:
+        """Rate of the fast tier; None where it is not known."""
+        ...
 
     def cards(self) -> tuple[CardInfo, ...]:
         """All cards that can be chosen."""

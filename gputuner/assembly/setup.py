@@ -1,0 +1,246 @@
+"""The program as the options ask for it: cards, engine, sessions. Nothing starts before its first use."""
+
+import time
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+
+from gputuner.assembly import feeds, stages
+from gputuner.assembly.identified import reference
+from gputuner.assembly.rehearsal import PlannedStep, rehearse
+from gputuner.catalog import load
+from gputuner.devices.selection import select
+from gputuner.engine.engine import Engine
+from gputuner.engine.options import Options
+from gputuner.engine.run import Run
+from gputuner.engine.safety import SafetyLimits
+from gputuner.engine.stage import Stage
+from gputuner.experiments.protocol import Experiment
+from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
+from gputuner.model.errors import DeviceError, GputunerError, NoCard, UsageError
+from gputuner.model.findings import Finding
+from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.quantities import Quantity
+from gputuner.sessions.library import SessionLibrary
+from gputuner.sessions.writer import SessionWriter
+from gputuner.settings.paths import paths
+from gputuner.settings.preferences import Preferences
+from gputuner.settings.preferences import load as load_preferences
+from gputuner.telemetry.feed import Feed, FeedState
+from gputuner.telemetry.joined import JoinedFeed
+from gputuner.telemetry.rates import Rates
+from gputuner.telemetry.replayed import ReplayFeed
+
+CPU_CAP_BYTES = 4 * 2**30
+CPU_CAP_SHARE = 0.25
+FIRST_SAMPLE_S = 10.0
+SIMULATED_SEED = 1
+
+
+class Setup:
+    """One program: its telemetry, its engine and its stored sessions. Close it."""
+
+    def __init__(
+        self,
+        *,
+        simulate: Sequence[str],
+        replay: Path | None,
+        data_dir: Path,
+        python: str | None,
+        memory_cap_bytes: int | None,
+        preferences: Preferences,
+    ) -> None:
+        """Keep the choice; nothing starts."""
+        self.data_dir = data_dir
+        self.preferences = preferences
+        self.python = python
+        self.simulate = tuple(simulate)
+        self._replay = replay
+        self._memory_cap_bytes = memory_cap_bytes
+        self._rates = Rates(fast_hz=preferences.fast_hz, slow_s=preferences.slow_s)
+        self._host_beside: Feed | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        if self.simulate:
+            return Origin.SIMULATED
+        return Origin.REPLAYED if self._replay else Origin.MEASURED
+
+    @cached_property
+    def _main_feed(self) -> Feed:
+        if self.simulate:
+            return feeds.simulated_feed(self.simulate, self._rates)
+        if self._replay is not None:
+            return feeds.replay_feed(self.sessions.find(str(self._replay)))
+        nvidia = feeds.nvidia_feed(self._rates)
+        if nvidia.cards() or (nvidia.status().state is not FeedState.ABSENT and nvidia.status().code):
+            return nvidia
+        nvidia.close()
+        return feeds.host_feed(self._rates)
+
+    @property
+    def feed(self) -> Feed:
+        """Telemetry of all cards; starts with its first use."""
+        if self._host_beside is not None:
+            return JoinedFeed((self._main_feed, self._host_beside))
+        return self._main_feed
+
+    @cached_property
+    def sessions(self) -> SessionLibrary:
+        """The stored sessions of the data folder."""
+        return SessionLibrary(self.data_dir)
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """Every card as it stands; ``cpu`` only where there is no other, or it was named."""
+        return self.feed.cards()
+
+    def host(self) -> HostFingerprint:
+        """The machine around the cards."""
+        return stages.host_of(self.data_dir)()
+
+    def select(self, selection: str | None, *, for_experiment: bool) -> tuple[CardInfo, ...]:
+        """The cards of ``--gpu``; without it all for viewing, and for an experiment the one that suits best.
+
+        Raises:
+            NoCard: there is none.
+            DeviceError: the driver does not answer.
+            UsageError: the selection is empty, unknown or ambiguous.
+        """
+        if selection is not None and CPU_CARD in selection.lower().split(","):
+            self._with_host()
+        cards = self.cards()
+        if not cards:
+            raise self._no_cards()
+        if selection is not None:
+            if all(c.is_cpu for c in cards) and selection.lower() not in (CPU_CARD, "all"):
+                raise NoCard("no_nvidia_card", "there is no NVIDIA card here", selector=selection)
+            chosen = select(selection, cards)
+            return tuple(c for uuid in chosen for c in cards if c.uuid == uuid)
+        return (self._best(cards),) if for_experiment else cards
+
+    def start(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool = False) -> Run:
+        """Start an experiment.
+
+        Raises:
+            CardBusy: others compute on the card, or another gputuner uses it.
+            NoCard: the card is not there.
+            StoreError: the session cannot be written.
+            UsageError: the cards are replayed and the experiment needs to work on them.
+        """
+        if self._replay is not None and spec.needs_worker:
+            raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
+        options = Options(
+            cards=tuple(card.uuid for card in cards),
+            share=share,
+            memory_cap_bytes=self._cap_bytes(cards[0]),
+            safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
+            seed=getattr(spec, "seed", 0),
+        )
+        return self.engine.start(spec, options)
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine; holds nothing until a run starts."""
+        return Engine(self._open_stage, self._open_store, self.data_dir, self.reference)
+
+    def reference(self, card: CardInfo) -> Mapping[str, float]:
+        """Sheet figures of a card."""
+        return reference(card)
+
+    def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool = False) -> Sequence[PlannedStep]:
+        """The steps that ``start`` would take; touches nothing."""
+        return rehearse(spec, cards[0], self._cap_bytes(cards[0]))
+
+    def doctor(self) -> tuple[Finding, ...]:
+        """What on this machine stands in the way."""
+        from gputuner.assembly.doctor import examine
+
+        return examine(self)
+
+    def close(self) -> None:
+        """Stop telemetry and its child; idempotent."""
+        if "_main_feed" in self.__dict__:
+            self._main_feed.close()
+        if self._host_beside is not None:
+            self._host_beside.close()
+
+    def _with_host(self) -> None:
+        wanted = self._host_beside is None and self.origin is Origin.MEASURED
+        if wanted and not any(card.is_cpu for card in self._main_feed.cards()):
+            self._host_beside = feeds.host_feed(self._rates)
+
+    def _open_stage(self) -> Stage:
+        host = stages.host_of(self.data_dir)
+        if self.simulate:
+            return stages.simulated_stage(self.simulate, self._rates, SIMULATED_SEED, host)
+        if self._replay is not None and isinstance(self._main_feed, ReplayFeed):
+            return stages.replayed_stage(self._main_feed)
+        return stages.wall_stage(self.feed, self.python, self._rates, host)
+
+    def _open_store(self, run_id: str) -> SessionWriter:
+        return SessionWriter.create(self.data_dir, run_id)
+
+    def _cap_bytes(self, card: CardInfo) -> int | None:
+        if self._memory_cap_bytes is not None or not card.is_cpu:
+            return self._memory_cap_bytes
+        return int(min(CPU_CAP_BYTES, CPU_CAP_SHARE * psutil.virtual_memory().available))
+
+    def _no_cards(self) -> GputunerError:
+        status = self.feed.status()
+        if status.code and status.state is not FeedState.OK:
+            return DeviceError(status.code, status.code, **status.params)
+        return NoCard("no_cards", "no card was found")
+
+    def _best(self, cards: Sequence[CardInfo]) -> CardInfo:
+        """The user's preferred card, else the only one, else the idle one with most memory."""
+        ready = [card for card in cards if card.state is CardState.READY] or list(cards)
+        preferred = next((card for card in ready if card.uuid == self.preferences.selected_card), None)
+        if preferred is not None:
+            return preferred
+        if len(ready) > 1:
+            self._await_samples()
+        return max(ready, key=lambda card: (not self._busy(card), card.memory_total_bytes or 0, -card.index))
+
+    def _busy(self, card: CardInfo) -> bool:
+        processes = self.feed.processes(card.uuid)
+        if processes is not None and any(p.compute for p in processes.processes):
+            return True
+        tick = self.feed.latest()
+        sample = next((s for s in tick.samples if s.card == card.uuid), None) if tick else None
+        return bool(sample and sample.values.get(Quantity.GPU_UTILISATION, 0.0) > 0.2)
+
+    def _await_samples(self) -> None:
+        until_s = time.monotonic() + FIRST_SAMPLE_S
+        while self.feed.latest() is None and time.monotonic() < until_s:
+            time.sleep(0.02)
+
+
+def open_setup(
+    *,
+    simulate: tuple[str, ...] = (),
+    replay: Path | None = None,
+    data_dir: Path | None = None,
+    python: str | None = None,
+    memory_cap_bytes: int | None = None,
+) -> Setup:
+    """Put the program together; touches no card.
+
+    Raises:
+        UsageError: ``simulate`` names no card of the catalogue, or options exclude each other.
+    """
+    if simulate and replay is not None:
+        raise UsageError("simulate_or_replay", "--simulate and --replay exclude each other")
+    for card_id in simulate:
+        load().card(card_id)
+    where = paths(data_dir)
+    return Setup(
+        simulate=simulate,
+        replay=replay,
+        data_dir=where.data_dir,
+        python=python,
+        memory_cap_bytes=memory_cap_bytes,
+        preferences=load_preferences(where.preferences).preferences,
+    )

@@ -1,0 +1,59 @@
+"""What a run stands on, made anew for each: real cards, simulated ones, or a recording."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gputuner.devices.host_facts import host_fingerprint
+from gputuner.engine.replayed import ReplayedStage
+from gputuner.engine.simulated import SimulatedStage
+from gputuner.engine.stage import Stage, WallStage
+from gputuner.model.cards import CardInfo
+from gputuner.model.fingerprint import HostFingerprint
+from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.rates import Rates
+from gputuner.telemetry.replayed import ReplayFeed
+from gputuner.workloads.launch import worker_command, worker_environment
+
+Host = Callable[[], HostFingerprint]
+
+
+def host_of(data_dir: Path) -> Host:
+    """The host's facts, read when asked."""
+    return lambda: host_fingerprint(data_dir)
+
+
+def wall_stage(feed: Feed, python: str | None, rates: Rates, host: Host) -> Stage:
+    """Real cards, watched by ``feed``, worked by child processes of the interpreter ``python``."""
+    interpreter = python or sys.executable
+
+    def command(card: CardInfo, cap_bytes: int | None) -> list[str]:
+        return worker_command(interpreter, "cpu" if card.is_cpu else "cuda", cap_bytes)
+
+    return WallStage(
+        feed,
+        host=host,
+        command=command,
+        environment=lambda card: worker_environment(card.uuid, os.environ),
+        sampling_hz=rates.fast_hz,
+    )
+
+
+def simulated_stage(ids: Sequence[str], rates: Rates, seed: int, host: Host) -> SimulatedStage:
+    """Cards of the catalogue on a clock of their own."""
+    from gputuner.devices.simulated import SimulatedCards, SimulatedClock
+    from gputuner.workloads.simulated import SimulatedWorker
+
+    clock = SimulatedClock()
+    cards = SimulatedCards(ids, clock, seed=seed)
+
+    def worker(worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
+        return SimulatedWorker(cards.card(uuid), seed=seed, worker_id=worker_id, memory_cap_bytes=cap_bytes)
+
+    return SimulatedStage(clock, cards, worker, host, rates.fast_hz)
+
+
+def replayed_stage(feed: ReplayFeed) -> Stage:
+    """A recording that plays once."""
+    return ReplayedStage(feed)
