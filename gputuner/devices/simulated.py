@@ -52,6 +52,11 @@ class SimulatedCards:
         """The cards themselves, for simulated workers."""
         return self._cards
 
+    @property
+    def rejected(self) -> int:
+        """Impossible values that were not passed on."""
+        return sum(card.rejected for card in self._cards)
+
     def card(self, uuid: str) -> SimulatedCard:
         """One card by UUID.
 

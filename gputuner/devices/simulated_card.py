@@ -36,6 +36,8 @@ class SimulatedCard:
         self.uuid = self.info.uuid
         self.lost_since_ns: int | None = None
         self.xids: list[XidSeen] = []
+        self.rejected = 0
+        """Impossible values that were not passed on."""
         self._sensors = Sensors(self.facts, self.physics, seed + 1000 * index)
         self._start_ns = self._now_ns = start_ns
         self._faults = tuple(faults)
@@ -209,6 +211,7 @@ class SimulatedCard:
                 if told > 3 * self.model.power_limit_max_w:
                     del values[quantity]
                     missing[quantity] = Reason.IMPLAUSIBLE
+                    self.rejected += 1
                 else:
                     values[quantity] = told
         if self._active("fan_stopped"):

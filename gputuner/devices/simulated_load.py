@@ -20,6 +20,8 @@ class Load:
     host_s: float = 0.0
     activity: float = 1.0
     """Switching power of the pipes while busy; 1 = dense tensor product of random numbers."""
+    stall_activity: float = 0.0
+    """Switching power of the pipes while the load is busy but they wait (for memory, in small kernels)."""
     overlapped: bool = True
     """Pipes and memory work at the same time (one large kernel); False: one after the other (many small kernels)."""
     tensor: bool = True
@@ -35,6 +37,10 @@ class Share:
     """Share of the time in which the card works for this load."""
     compute: float
     dram: float
+
+    def switching(self, load: Load) -> float:
+        """Switching power that the load causes, as a share of the chip's own at that clock."""
+        return self.compute * load.activity + max(0.0, self.busy - self.compute) * load.stall_activity
 
 
 def _softmax(a: float, b: float) -> float:

@@ -176,7 +176,7 @@ class CardPhysics:
         leakage = self._leakage() - model.leakage_w * 2.0**-0.625
         if asleep:
             return model.idle_w + 0.2 * leakage
-        switching = sum(at[name].compute * load.activity for name, load in self.loads.items())
+        switching = sum(at[name].switching(load) for name, load in self.loads.items())
         traffic = min(1.0, sum(share.dram for share in at.values()))
         x = clock_mhz / model.clock_max_mhz
         voltage = max(0.72, 0.6 + 0.4 * x)

@@ -310,7 +310,9 @@ class SimulatedWorker:
         self._settle()
 
     def _settle(self) -> None:
+        """Give the trial's memory back and go on."""
         self._card.set_load(self._id, None)
+        self._show(0)
         self._trial = None
         self._serve(self._card.now_ns)
 

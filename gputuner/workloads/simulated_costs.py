@@ -88,6 +88,11 @@ def emulated(facts: CardFacts, precision: str) -> bool:
     return precision == "bf16" and facts.bf16_tensor_tflops is None
 
 
+def on_tensor_pipes(facts: CardFacts, precision: str) -> bool:
+    """True where a product of this precision runs on tensor cores."""
+    return facts.fp16_tensor_fp32acc_tflops is not None and precision != "fp32" and not emulated(facts, precision)
+
+
 def flop_per_cycle(facts: CardFacts, precision: str) -> float:
     """Dense FLOP of the whole chip per SM clock, FP32 accumulation for the half types.
 
@@ -111,15 +116,19 @@ def flop_per_cycle(facts: CardFacts, precision: str) -> float:
     return half
 
 
+def _dual_issue(facts: CardFacts) -> bool:
+    """True for chips whose FP32 peak counts two units per lane, which kernels seldom fill."""
+    return facts.chip != "GA100" and capability(facts.compute_capability) >= (8, 0)
+
+
 def _plain_efficiency(facts: CardFacts) -> float:
-    """Reachable share of the FP32 peak (published products): dual-issue chips fill less of it."""
-    dual_issue = facts.chip != "GA100" and capability(facts.compute_capability) >= (8, 0)
-    return 0.74 if dual_issue else 0.92
+    """Reachable share of the FP32 peak (published products)."""
+    return 0.74 if _dual_issue(facts) else 0.92
 
 
 def _matmul(card: SimulatedCard, precision: str, n: int) -> Cost:
     facts = card.facts
-    tensor = facts.fp16_tensor_fp32acc_tflops is not None and precision != "fp32" and not emulated(facts, precision)
+    tensor = on_tensor_pipes(facts, precision)
     best = card.model.matmul_efficiency if tensor else _plain_efficiency(facts)
     half_size = 900.0 * (facts.sm_count / 132) ** 0.5
     efficiency = best * min(1.0, (1 + (half_size / 8192) ** 2) / (1 + (half_size / n) ** 2))
@@ -172,9 +181,11 @@ def _resnet50(card: SimulatedCard, precision: str, params: Mapping[str, Scalar])
     batch, image = int(params["batch"]), int(params.get("image", 224))
     channels_last = bool(params.get("channels_last", False))
     half = precision in {"fp16", "bf16"}
-    tensor = flop_per_cycle(facts, precision) > 2.5 * facts.cuda_cores
-    scale = batch * (image / 224) ** 2 * _slowness(card, precision)
-    flop = TRAINING_FLOP * (1.0 if tensor else 0.95) * (0.7 if half and channels_last and tensor else 1.0)
+    tensor = on_tensor_pipes(facts, precision)
+    slowness = _slowness(card, precision)
+    scale = batch * (image / 224) ** 2 * slowness
+    plain = 1.4 if _dual_issue(facts) else 0.65
+    flop = TRAINING_FLOP * (1.0 if tensor else plain) * (0.7 if half and channels_last and tensor else 1.0)
     traffic = TRAINING_BYTES * (1.0 if half else 1.3) * (0.65 if half and channels_last else 1.0)
     fixed, per_sample = MEMORY_LINE[precision]
     allocated = int(fixed + per_sample * batch * (image / 224) ** 2)
@@ -184,7 +195,8 @@ def _resnet50(card: SimulatedCard, precision: str, params: Mapping[str, Scalar])
             dram_bytes=traffic * scale * model.copy_efficiency,
             fixed_s=FIXED_S,
             host_s=_HOST_S[precision] * (1.0 if facts.passive else 0.75),
-            activity=1.15 if tensor else 0.75,
+            activity=1.15 / slowness if tensor else 0.75,
+            stall_activity=0.2,
             overlapped=False,
             tensor=tensor,
         ),

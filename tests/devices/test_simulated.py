@@ -266,6 +266,7 @@ def test_a_stuck_sensor_keeps_its_value_though_power_moves():
 def test_a_power_glitch_is_rejected_if_impossible_and_told_if_plausible():
     cards, clock = made("rtx-3090", faults=[(5, "power_glitch", {}), (10, "power_glitch", {"power_w": 380.5})])
     assert at(cards, clock, 5.2).missing[Q.POWER_AVERAGE_W] is Reason.IMPLAUSIBLE
+    assert cards.rejected == 2
     assert at(cards, clock, 6).values[Q.POWER_AVERAGE_W] < 100
     assert at(cards, clock, 10.2).values[Q.POWER_INSTANT_W] == 380.5
 
