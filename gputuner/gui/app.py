@@ -1,27 +1,22 @@
-"""Start the window."""
+"""Start the window, or draw its pages to files."""
 
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from PySide6.QtCore import QLibraryInfo, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from gputuner.gui.fonts import use_system_font
+from gputuner.gui.options import WindowOptions, parse
 from gputuner.gui.ports import Ports
-from gputuner.gui.theme import Choice
 from gputuner.gui.window import MainWindow
+from gputuner.language import sentences
 from gputuner.language.words import language, set_language
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowOptions:
-    """What the command line says about the window."""
-
-    language: str | None = None
-    theme: Choice | None = None
-    screenshots: Path | None = None
-    files: tuple[Path, ...] = ()
+from gputuner.model.errors import GputunerError
 
 
 def make_application() -> QApplication:
@@ -41,10 +36,64 @@ def make_application() -> QApplication:
     return application
 
 
-def main(ports: Ports, options: WindowOptions) -> int:
-    """Open the window (or draw the screenshots) and return the exit code."""
-    set_language(options.language or ports.preference("language"))
+def main(arguments: Sequence[str] = ()) -> int:
+    """Open the window, or draw the screenshots, as the command line (without the program's name) says."""
+    set_language(None)
+    try:
+        options = parse(arguments)
+        if options.language is not None:
+            set_language(options.language)
+        with _program(options) as (ports, card):
+            return run(ports, options, card)
+    except GputunerError as err:
+        print(f"gputuner: {sentences.error(err)}", file=sys.stderr)
+        return int(err.exit_code)
+
+
+def run(ports: Ports, options: WindowOptions, card: str | None = None) -> int:
+    """Show the window (or draw the screenshots) with these ports; ``card`` is the one Tune starts with."""
+    if options.language is None:
+        set_language(ports.preference("language"))
+    if options.screenshots is not None:
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
     application = make_application()
+    if options.screenshots is not None:
+        from gputuner.gui.screenshots import draw_all
+
+        return draw_all(ports, options.screenshots, minutes=options.minutes, card=card)
     window = MainWindow(ports, options.theme)
+    window.preset(card, options.minutes, options.share)
     window.show()
+    for path in options.files:
+        window.open_file(path)
     return application.exec()
+
+
+@contextmanager
+def _program(options: WindowOptions) -> Iterator[tuple[Ports, str | None]]:
+    """The ports of the whole program, and the card that ``--gpu`` names. Screenshots leave no session behind."""
+    from gputuner.assembly.setup import open_setup
+    from gputuner.assembly.window import WindowPorts
+
+    with _folder(options) as data_dir:
+        setup = open_setup(
+            simulate=options.simulate,
+            replay=options.replay,
+            data_dir=data_dir,
+            python=None if options.python is None else str(options.python),
+            memory_cap_bytes=None if options.memory_cap_gib is None else int(options.memory_cap_gib * 2**30),
+        )
+        try:
+            chosen = setup.select(options.gpu, for_experiment=True)[0].uuid if options.gpu is not None else None
+            yield WindowPorts(setup), chosen
+        finally:
+            setup.close()
+
+
+@contextmanager
+def _folder(options: WindowOptions) -> Iterator[Path | None]:
+    if options.screenshots is None or options.data_dir is not None:
+        yield options.data_dir
+    else:
+        with TemporaryDirectory(prefix="gputuner-") as folder:
+            yield Path(folder)

@@ -1,4 +1,4 @@
-"""The live state of all cards behind Monitor: fed in the window's thread by queued ticks, kept apart from any widget."""
+"""The live state of all cards behind Monitor: fed in the window's thread by queued ticks, apart from any widget."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -95,15 +95,21 @@ class Live(QObject):
     def follow(self, feed: Feed) -> None:
         """Forget everything and follow ``feed``."""
         self.leave()
-        self.cards = {}
-        self.now_ns = 0
+        self.forget()
         self.origin = feed.origin
         self.learn(feed.cards())
+        for uuid, card in self.cards.items():
+            card.processes = feed.processes(uuid)
         latest = feed.latest()
         if latest is not None:
             self.take(latest)
         self._unsubscribe = feed.subscribe(partial(self._arrived.emit, self._generation))
         self.cards_changed.emit()
+
+    def forget(self) -> None:
+        """Forget all cards and their past."""
+        self.cards = {}
+        self.now_ns = 0
 
     def leave(self) -> None:
         """Stop listening; idempotent."""

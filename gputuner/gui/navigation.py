@@ -33,7 +33,7 @@ class Navigation(QFrame):
         super().__init__()
         self.setObjectName("navigation")
         self.narrow = False
-        self._entries = list(entries)
+        self.entries = {entry.name: entry for entry in entries}
         self.buttons: dict[str, QToolButton] = {}
         group = QButtonGroup(self)
         layout = QVBoxLayout(self)

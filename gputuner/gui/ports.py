@@ -1,109 +1,157 @@
 """What the window needs of the rest of the program; the composition root hands in an object that has it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.events import Event, Outcome, Warned
-from gputuner.model.points import Point
-from gputuner.model.readings import Scalar
+from gputuner.model.errors import StoreError
+from gputuner.model.events import Event, Outcome
+from gputuner.model.planned import Planned
+from gputuner.model.quantities import Quantity
 from gputuner.telemetry.feed import Feed
 
 
 class Run(Protocol):
     """A run of the engine: iterate its events; the last one is ``RunFinished``."""
 
-    @property
-    def run_id(self) -> str:
-        """The run's id."""
-        ...
+    run_id: str
+    session_path: Path | None
 
-    @property
-    def session_path(self) -> Path | None:
-        """Where its session lies."""
+    def __iter__(self) -> Iterator[Event]:
+        """The events."""
         ...
-
-    def __iter__(self) -> Iterator[Event]: ...
 
     def cancel(self) -> None:
         """End the run early and keep what was measured; idempotent, any thread."""
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedStep:
-    """One step of the dry run."""
+class SessionSummary(Protocol):
+    """What the list shows of a session (``sessions.summary.SessionSummary`` is one)."""
 
-    label: str
-    params: Mapping[str, Scalar] = field(default_factory=lambda: {})
-    expected_s: float = 0.0
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def experiment(self) -> str:
+        """``tune``, ``record`` …"""
+        ...
+
+    @property
+    def started_unix_s(self) -> float:
+        """Unix time of its start, in seconds."""
+        ...
+
+    @property
+    def duration_s(self) -> float:
+        """Its length in seconds."""
+        ...
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it runs or if it was cut off."""
+        ...
+
+    @property
+    def running(self) -> bool:
+        """True while it is written."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        ...
+
+    @property
+    def cards(self) -> tuple[CardInfo, ...]:
+        """Its cards."""
+        ...
+
+    @property
+    def point_count(self) -> int:
+        """Number of figures."""
+        ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Size on disk in bytes."""
+        ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What a start would do: the steps, how long it takes, and the limits that are kept (codes with values)."""
+class SessionEntry(Protocol):
+    """One file of the list: a summary, or why it cannot be read (``sessions.library.Entry`` is one)."""
 
-    steps: tuple[PlannedStep, ...]
-    expected_s: float
-    cards: tuple[str, ...] = ()
-    warnings: tuple[Warned, ...] = ()
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
 
+    @property
+    def summary(self) -> SessionSummary | None:
+        """Its summary."""
+        ...
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionItem:
-    """One line of the list of sessions."""
-
-    session_id: str
-    experiment: str
-    started_unix_s: float
-    duration_s: float | None
-    cards: tuple[str, ...]
-    origin: Origin
-    outcome: Outcome | None
-    points: int = 0
-    size_bytes: int | None = None
+    @property
+    def error(self) -> StoreError | None:
+        """Why there is no summary."""
+        ...
 
 
 class Series(Protocol):
-    """A rolled-up series of one quantity; arrays of equal length."""
+    """One quantity of one card over time; arrays of equal length without NaN."""
 
     @property
-    def t_ns(self) -> NDArray[np.int64]: ...
+    def t_ns(self) -> NDArray[np.int64]:
+        """Times in ns, int64 (n,)."""
+        ...
+
     @property
-    def minimum(self) -> NDArray[np.float64]: ...
+    def minimum(self) -> NDArray[np.float64]:
+        """Lowest values, float64 (n,)."""
+        ...
+
     @property
-    def mean(self) -> NDArray[np.float64]: ...
+    def mean(self) -> NDArray[np.float64]:
+        """Mean values, float64 (n,)."""
+        ...
+
     @property
-    def maximum(self) -> NDArray[np.float64]: ...
+    def maximum(self) -> NDArray[np.float64]:
+        """Highest values, float64 (n,)."""
+        ...
+
+    @property
+    def breaks(self) -> NDArray[np.int64]:
+        """Indices before which the line is broken."""
+        ...
 
 
 class SessionReader(Protocol):
-    """An open session; used from one thread only."""
+    """An open session; used by one thread at a time."""
 
     def cards(self) -> tuple[CardInfo, ...]:
         """The cards of the session."""
         ...
 
-    def series(self, card: str, quantity: str, t0_ns: int | None, t1_ns: int | None, at_most_points: int) -> Series:
-        """Minimum, mean and maximum of a quantity over time, from roll-ups."""
+    def overview(
+        self,
+        quantities: Sequence[Quantity],
+        cards: Collection[str] | None = None,
+        t0_ns: int | None = None,
+        t1_ns: int | None = None,
+        at_most_points: int = 1000,
+    ) -> Mapping[tuple[str, Quantity], Series]:
+        """Series of several quantities and cards over time, from roll-ups."""
         ...
 
-    def points(self) -> tuple[Point, ...]:
-        """All measured points."""
-        ...
-
-    def advice(self) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
-        """Advice and open questions."""
-        ...
-
-    def events(self) -> Iterator[Event]:
-        """The stored stream."""
+    def events(self, kinds: Collection[str] | None = None) -> Iterable[Event]:
+        """The stored stream, or only these kinds of it."""
         ...
 
     def close(self) -> None:
@@ -112,11 +160,11 @@ class SessionReader(Protocol):
 
 
 class Ports(Protocol):
-    """Everything the window asks for. Calls that may take time are made from worker threads only."""
+    """Everything the window asks for. Only ``feed``, ``tune_spec`` and preferences are used in the window's thread."""
 
     @property
     def feed(self) -> Feed:
-        """The feed Monitor starts with."""
+        """The feed that Monitor starts with; closed by its maker after the window."""
         ...
 
     @property
@@ -124,12 +172,8 @@ class Ports(Protocol):
         """The frozen dataclass whose fields make the form of the page Tune."""
         ...
 
-    def reference(self, card: str) -> Mapping[str, float]:
-        """Figures of the card's sheet: ``peak_fp16`` … (FLOP/s), ``peak_bandwidth`` (bytes/s); empty if unknown."""
-        ...
-
     def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> Run:
-        """Start the experiment.
+        """Start the experiment on the cards with these UUIDs.
 
         Raises:
             GputunerError: it cannot start (card busy, running elsewhere, no permission …).
@@ -145,27 +189,47 @@ class Ports(Protocol):
         ...
 
     def start_record(self, cards: tuple[str, ...]) -> Run:
-        """Record telemetry until cancelled."""
+        """Record telemetry of the cards until cancelled.
+
+        Raises:
+            GputunerError: it cannot start.
+        """
         ...
 
-    def sessions(self) -> tuple[SessionItem, ...]:
-        """All stored sessions."""
+    def sessions(self) -> Sequence[SessionEntry]:
+        """All stored sessions, newest first."""
         ...
 
-    def open_session(self, session_id: str) -> SessionReader:
-        """Open a session for reading."""
+    def open_session(self, path: Path) -> SessionReader:
+        """Open a session for reading.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
         ...
 
-    def replay(self, session_id: str) -> Feed:
-        """A feed that plays the session back."""
+    def replay(self, path: Path) -> Feed:
+        """A feed that plays the session back; the window closes it.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
         ...
 
-    def delete_session(self, session_id: str) -> None:
-        """Delete a session for good."""
+    def delete_session(self, path: Path) -> None:
+        """Delete a session for good.
+
+        Raises:
+            StoreError: it is in use or cannot be deleted.
+        """
         ...
 
-    def export_session(self, session_id: str, target: Path) -> None:
-        """Write the session to ``target``; its ending (``.csv``, ``.json``) picks the format."""
+    def export_session(self, path: Path, form: str, target: Path) -> tuple[Path, ...]:
+        """Write a session to ``target`` as ``csv`` or ``json``; what was there is replaced. Returns the files written.
+
+        Raises:
+            StoreError: it cannot be read or written.
+        """
         ...
 
     def preference(self, name: str) -> str | None:

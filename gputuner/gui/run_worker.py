@@ -10,7 +10,7 @@ from gputuner.gui.ports import Run
 
 
 class RunWorker(QObject):
-    """Starts a run in its thread and forwards what it tells. Lives on a QThread; only ``cancel`` is called from others."""
+    """Starts a run in its thread and forwards what it tells; only ``cancel`` is called from other threads."""
 
     started = Signal(object)
     """The ``Run``, once it has started."""

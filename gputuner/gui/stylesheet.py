@@ -37,7 +37,8 @@ QToolButton { padding: 3px 8px; }
 QPushButton:hover, QToolButton:hover { background: %(sunk)s; }
 QPushButton:focus, QToolButton:focus { border-color: %(accent)s; }
 QPushButton:disabled, QToolButton:disabled { color: %(muted)s; background: %(background)s; }
-QPushButton[primary="true"] { background: %(accent)s; color: %(on_accent)s; border-color: %(accent)s; font-weight: 600; }
+QPushButton[primary="true"] { background: %(accent)s; color: %(on_accent)s; border-color: %(accent)s;
+  font-weight: 600; }
 QPushButton[primary="true"]:focus { border: 2px solid %(text)s; padding: 3px 11px; }
 QPushButton[primary="true"]:disabled { background: %(sunk)s; color: %(muted)s; border-color: %(line)s; }
 QPushButton[chip="true"] { padding: 2px 10px; }
@@ -65,7 +66,8 @@ QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: %(muted)s;
   border-color: %(line)s; }
 QComboBox::drop-down { border: none; width: 18px; }
-QComboBox QAbstractItemView { background: %(surface)s; border: 1px solid %(line)s; selection-background-color: %(sunk)s;
+QComboBox QAbstractItemView { background: %(surface)s; border: 1px solid %(line)s;
+  selection-background-color: %(sunk)s;
   selection-color: %(text)s; }
 QCheckBox { background: transparent; spacing: 8px; border: 1px solid transparent; border-radius: 4px; padding: 2px; }
 QCheckBox:focus { border-color: %(accent)s; }
@@ -114,7 +116,20 @@ def stylesheet(theme: Theme) -> str:
         **{
             name: getattr(theme, name)
             for name in (
-                ["background", "surface", "sunk", "line", "strong_line", "text", "muted", "accent", "on_accent", "danger", "warning", "good"]
+                [
+                    "background",
+                    "surface",
+                    "sunk",
+                    "line",
+                    "strong_line",
+                    "text",
+                    "muted",
+                    "accent",
+                    "on_accent",
+                    "danger",
+                    "warning",
+                    "good",
+                ]
             )
         },
     }

@@ -1,81 +1,80 @@
-"""The main window: navigation, pages, actions, theme and language. State lives beside the pages, so they can be rebuilt."""
+"""The main window: navigation, pages, theme, language. State lives in the conductor, so pages can be rebuilt."""
 
-from collections.abc import Callable
-from time import monotonic
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication, QKeySequence
+from PySide6.QtCore import QEvent, Signal
+from PySide6.QtGui import QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from gputuner.gui.live import Live
+from gputuner.gui.actions import Actions
+from gputuner.gui.conductor import Conductor
 from gputuner.gui.navigation import Entry, Navigation
-from gputuner.gui.pages.monitor import SPANS_S, MonitorPage
-from gputuner.gui.pages.monitor_numbers import span_words
+from gputuner.gui.pages.monitor import MonitorPage
+from gputuner.gui.pages.sessions import SessionsPage
+from gputuner.gui.pages.tune import TunePage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
-from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import Choice, Theme, pick, qt_palette
 from gputuner.gui.widgets.hatch_strip import HatchStrip
-from gputuner.language.words import _, language, set_language
+from gputuner.language import sentences
+from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
-from gputuner.telemetry.feed import Feed
+from gputuner.model.errors import GputunerError
 
-CLOSE_WAIT_MS = 20_000
-"""How long closing waits for a cancelled run to restore and store everything."""
+PAGES = ("monitor", "tune", "sessions")
+"""The pages in the order of work: look, tune, keep."""
+
+
+def page_words() -> dict[str, str]:
+    """Names of the pages."""
+    return {"monitor": _("Monitor"), "tune": _("Tune"), "sessions": _("Sessions")}
 
 
 class MainWindow(QMainWindow):
     """Frame of all pages."""
 
-    theme_changed = Signal()
-    """The pages were rebuilt in another theme or language."""
+    rebuilt = Signal()
+    """The pages were built anew in another theme or language."""
 
     def __init__(self, ports: Ports, theme: Choice | None = None) -> None:
         super().__init__()
         self.ports = ports
         self.choice = theme or Choice(ports.preference("theme") or Choice.SYSTEM)
         self.theme: Theme = pick(self.choice)
-        self.live = Live(self)
-        self.background = Background(self)
-        self.record_run = RunThread(self)
-        self.feed: Feed = ports.feed
-        self._recording_since: float | None = None
-        self._closing = False
-        self.record_run.finished.connect(self._recording_over)
-        self._second = QTimer(self)
-        self._second.setInterval(1000)
-        self._second.timeout.connect(self._show_recording)
+        self.conductor = Conductor(ports, self)
         self.setWindowTitle("gputuner")
-        self.setMinimumSize(1000, 640)
+        self.setMinimumSize(1060, 680)
         self.resize(1366, 768)
-        self.palette_panel: CommandPalette | None = None
-        self._named_actions: list[QAction] = []
-        self.live.follow(self.feed)
+        self.actions_ = Actions(self)
         self.rebuild()
+        conductor = self.conductor
+        conductor.recording_changed.connect(self._show_recording)
+        conductor.feed_changed.connect(self._feed_changed)
+        conductor.planned.connect(lambda planned: self.tune.show_planned(planned))
+        conductor.plan_failed.connect(lambda err: self.tune.show_preview_error(err))
+        conductor.listed.connect(lambda entries: self.sessions.show_entries(entries))
+        conductor.opened.connect(lambda path, content: self.sessions.show_content(path, content))
+        conductor.done.connect(self._said_done)
+        conductor.failed.connect(self._said_failed)
+        conductor.tune.changed.connect(self._show_strip)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_theme_changed)
 
     def rebuild(self, page: str = "monitor") -> None:
-        """Build all pages anew in the current theme and language; what they show lives on beside them."""
+        """Build all pages anew in the current theme and language; what they show lives on in the conductor."""
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setPalette(qt_palette(self.theme))
             application.setStyleSheet(stylesheet(self.theme))
         central = QWidget()
         central.setProperty("role", "page")
-        self.navigation = Navigation(
-            self.theme,
-            [
-                Entry("monitor", _("Monitor"), "Ctrl+1"),
-            ],
-        )
+        words = page_words()
+        entries = [Entry(name, words[name], f"Ctrl+{number}") for number, name in enumerate(PAGES, start=1)]
+        self.navigation = Navigation(self.theme, entries)
         self.navigation.chosen.connect(self.show_page)
-        self.stack = QStackedWidget()
         self.strip = HatchStrip(self.theme)
-        self.monitor = MonitorPage(self.theme, self.live, lambda: self.feed.status())
-        self.monitor.record_wanted.connect(self.toggle_recording)
-        self.monitor.live_wanted.connect(self.back_to_live)
-        self.pages: dict[str, QWidget] = {"monitor": self.monitor}
+        self.stack = QStackedWidget()
+        self._make_pages()
         for widget in self.pages.values():
             self.stack.addWidget(widget)
         right = QVBoxLayout()
@@ -90,10 +89,36 @@ class MainWindow(QMainWindow):
         layout.addLayout(right, 1)
         self.setCentralWidget(central)
         self.palette_panel = CommandPalette(central)
-        self._make_actions()
+        self.actions_.build()
         self.show_page(page)
+        self.stack.setFocus()
         self._show_recording()
-        self.theme_changed.emit()
+        self.rebuilt.emit()
+
+    def _make_pages(self) -> None:
+        conductor = self.conductor
+        self.monitor = MonitorPage(self.theme, conductor.live, lambda: conductor.feed.status())
+        self.monitor.record_wanted.connect(conductor.toggle_recording)
+        self.monitor.live_wanted.connect(conductor.back_to_live)
+        self.monitor.show_replayed(conductor.replaying)
+        self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
+        self.tune.start_wanted.connect(conductor.start_tune)
+        self.tune.stop_wanted.connect(conductor.stop_tune)
+        self.tune.preview_wanted.connect(conductor.preview)
+        self.tune.sessions_wanted.connect(self._show_last_session)
+        self.sessions = SessionsPage(self.theme)
+        self.sessions.refresh_wanted.connect(conductor.list_sessions)
+        self.sessions.open_wanted.connect(conductor.open_session)
+        self.sessions.open_wanted.connect(lambda _path: self._show_strip())
+        self.sessions.replay_wanted.connect(conductor.replay)
+        self.sessions.delete_wanted.connect(conductor.delete_session)
+        self.sessions.export_wanted.connect(conductor.export_session)
+        self.sessions.tune_wanted.connect(lambda: self.show_page("tune"))
+        self.pages: dict[str, QWidget] = {
+            "monitor": self.monitor,
+            "tune": self.tune,
+            "sessions": self.sessions,
+        }
 
     @property
     def page(self) -> str:
@@ -104,92 +129,53 @@ class MainWindow(QMainWindow):
         """Show a page."""
         self.stack.setCurrentWidget(self.pages[name])
         self.navigation.show_page(name)
-        self.strip.show_origin(self.page_origin())
+        self._show_strip()
 
     def page_origin(self) -> Origin:
         """Where the numbers on the current page come from."""
-        return self.live.origin
-
-    def actions_by_name(self) -> dict[str, QAction]:
-        """Every action of the window by its words."""
-        return {action.text(): action for action in self._named_actions}
-
-    def _make_actions(self) -> None:
-        for action in self._named_actions:
-            self.removeAction(action)
-            action.deleteLater()
-        self._named_actions = []
-        add = self._add_action
-        for number, (name, words) in enumerate(self._page_words(), start=1):
-            add(_("Show {page}").format(page=words), f"Ctrl+{number}", lambda name=name: self.show_page(name))
-        add(_("Commands…"), "Ctrl+K", self.open_palette)
-        add(_("Next card"), "Ctrl+PgDown", lambda: self.monitor.choose_next(1))
-        add(_("Previous card"), "Ctrl+PgUp", lambda: self.monitor.choose_next(-1))
-        add(_("Pause or resume the pictures"), "Ctrl+P", self.monitor.toggle_pause)
-        add(_("Start or stop recording"), "Ctrl+R", self.toggle_recording)
-        for number, seconds in enumerate(SPANS_S, start=1):
-            words = _("Show the last {span}").format(span=span_words(seconds))
-            add(words, f"Alt+{number}", lambda seconds=seconds: self.monitor.show_span(seconds))
-        add(_("Icons only in the navigation"), "Ctrl+B", self._fold)
-        add(_("Light theme"), "Ctrl+Alt+L", lambda: self.choose_theme(Choice.LIGHT))
-        add(_("Dark theme"), "Ctrl+Alt+D", lambda: self.choose_theme(Choice.DARK))
-        add(_("Theme of the system"), "Ctrl+Alt+S", lambda: self.choose_theme(Choice.SYSTEM))
-        add("English", "Ctrl+Alt+E", lambda: self.choose_language("en"))
-        add("简体中文", "Ctrl+Alt+Z", lambda: self.choose_language("zh_CN"))
-        add(_("Quit"), "Ctrl+Q", self.close)
-
-    def _page_words(self) -> list[tuple[str, str]]:
-        return [("monitor", _("Monitor"))]
-
-    def _add_action(self, words: str, keys: str, act: Callable[[], object]) -> None:
-        action = QAction(words, self)
-        action.setShortcut(QKeySequence(keys))
-        action.triggered.connect(lambda _checked=False: act())
-        self.addAction(action)
-        self._named_actions.append(action)
-
-    def open_palette(self) -> None:
-        """Show the command palette."""
-        if self.palette_panel is not None:
-            self.palette_panel.open(self._named_actions)
+        if self.page == "sessions":
+            return self.sessions.origin
+        if self.page == "tune" and self.conductor.tune.facts.started is not None:
+            return self.conductor.tune.facts.origin
+        return self.conductor.live.origin
 
     def choose_theme(self, choice: Choice) -> None:
         """Use another theme and remember it."""
-        self.choice = choice
         self.ports.set_preference("theme", choice.value)
-        self.theme = pick(choice)
+        self.show_theme(choice)
+
+    def show_theme(self, choice: Choice) -> None:
+        """Use another theme now."""
+        self.choice, self.theme = choice, pick(choice)
         self._rebuild_here()
 
     def choose_language(self, tag: str) -> None:
         """Use another language and remember it."""
-        if set_language(tag) == language():
+        if set_language(tag) == tag:
             self.ports.set_preference("language", tag)
-            self._rebuild_here()
+        self._rebuild_here()
 
-    def toggle_recording(self) -> None:
-        """Start recording all cards, or end the recording."""
-        if self.record_run.busy:
-            self.record_run.cancel()
-            return
-        cards = tuple(self.live.cards)
-        if cards:
-            self._recording_since = monotonic()
-            self.record_run.begin(lambda: self.ports.start_record(cards))
-            self._second.start()
-            self._show_recording()
+    def preset(self, card: str | None = None, minutes: float | None = None, share: bool = False) -> None:
+        """Fill the form of Tune from the command line."""
+        setup = self.tune.setup
+        if card is not None:
+            setup.chooser.setCurrentIndex(setup.chooser.findData(card))
+        if minutes is not None:
+            setup.form.set_values({"minutes": minutes})
+        setup.share.setChecked(share)
 
-    def follow_feed(self, feed: Feed) -> None:
-        """Let Monitor show another feed (a replay)."""
-        if self.feed is not self.ports.feed:
-            self.feed.close()
-        self.feed = feed
-        self.live.follow(feed)
-        self.monitor.show_replayed(feed.origin is Origin.REPLAYED and feed is not self.ports.feed)
-        self.show_page("monitor")
+    def open_file(self, path: Path) -> None:
+        """Show a stored session."""
+        self.sessions.select(path)
+        self.show_page("sessions")
 
-    def back_to_live(self) -> None:
-        """Leave the replay."""
-        self.follow_feed(self.ports.feed)
+    def fold_navigation(self) -> None:
+        """Show the navigation as icons only, or with words again."""
+        self.navigation.set_narrow(not self.navigation.narrow)
+
+    def open_palette(self) -> None:
+        """Show the command palette."""
+        self.palette_panel.open(self.actions_.entries)
 
     def changeEvent(self, event: QEvent) -> None:
         """No repaints while minimised."""
@@ -198,43 +184,52 @@ class MainWindow(QMainWindow):
             self.monitor.set_awake(not self.isMinimized())
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Cancel what runs (results are kept), then end every thread."""
-        for run in self._runs():
-            run.cancel()
-        for run in self._runs():
-            run.wait(CLOSE_WAIT_MS)
-        self._second.stop()
-        self.live.leave()
-        if self.feed is not self.ports.feed:
-            self.feed.close()
-        self.background.stop()
+        """Cancel what runs (results are kept) and end every thread."""
+        self.conductor.close()
         super().closeEvent(event)
-
-    def _runs(self) -> tuple[RunThread, ...]:
-        return (self.record_run,)
 
     def _rebuild_here(self) -> None:
         current, span, narrow = self.monitor.current, self.monitor.span_s, self.navigation.narrow
+        values, card = self.tune.setup.form.values(), self.tune.setup.chooser.currentData()
+        share = self.tune.setup.shared
+        session = self.sessions.current
         self.rebuild(self.page)
         self.navigation.set_narrow(narrow)
         self.monitor.show_span(span)
         if current is not None:
             self.monitor.choose(current)
-        self.monitor.show_replayed(self.feed is not self.ports.feed)
+        self.tune.setup.form.set_values(values)
+        self.tune.setup.chooser.setCurrentIndex(self.tune.setup.chooser.findData(card))
+        self.tune.setup.share.setChecked(share)
+        self.sessions.current = session
 
-    def _fold(self) -> None:
-        self.navigation.set_narrow(not self.navigation.narrow)
+    def _show_strip(self) -> None:
+        self.strip.show_origin(self.page_origin())
+
+    def _feed_changed(self) -> None:
+        self.monitor.show_replayed(self.conductor.replaying)
+        self.show_page("monitor")
+
+    def _show_last_session(self) -> None:
+        if self.conductor.last_session is not None:
+            self.open_file(self.conductor.last_session)
+
+    def _show_recording(self) -> None:
+        self.monitor.show_recording(self.conductor.recording_s)
+
+    def _said_done(self, what: tuple[str, tuple[object, ...]]) -> None:
+        verb, paths = what
+        names = ", ".join(str(path) for path in paths)
+        text = _("Written: {paths}") if verb == "exported" else _("Deleted: {paths}")
+        self.sessions.say(text.format(paths=names))
+
+    def _said_failed(self, err: Exception) -> None:
+        words = sentences.error(err) if isinstance(err, GputunerError) else f"{type(err).__name__}: {err}"
+        self.sessions.say(words)
+        if self.page == "monitor":
+            self.monitor.say(words)
 
     def _system_theme_changed(self) -> None:
         if self.choice is Choice.SYSTEM and pick(self.choice) is not self.theme:
             self.theme = pick(self.choice)
             self._rebuild_here()
-
-    def _show_recording(self) -> None:
-        since = self._recording_since
-        self.monitor.show_recording(None if since is None else monotonic() - since)
-
-    def _recording_over(self) -> None:
-        self._recording_since = None
-        self._second.stop()
-        self._show_recording()

@@ -47,6 +47,7 @@ class MonitorPage(QWidget):
         self._paused_at_s: float | None = None
         self._dirty = True
         self._replayed = False
+        self._said = ""
         self.current: str | None = None
         self.plots: MonitorPlots | None = None
         self._build()
@@ -159,7 +160,7 @@ class MonitorPage(QWidget):
 
     def choose(self, uuid: str) -> None:
         """Show another card."""
-        self.current = uuid
+        self.current, self._said = uuid, ""
         self.refresh()
 
     def choose_next(self, step: int = 1) -> None:
@@ -192,6 +193,11 @@ class MonitorPage(QWidget):
             self.record_button.setText(_("Recording {time}").format(time=f"{whole // 60}:{whole % 60:02d}"))
             self.record_button.setIcon(glyph_icon("stop", self._theme.danger))
             self.record_button.setToolTip(_("Stop recording (Ctrl+R)"))
+
+    def say(self, words: str) -> None:
+        """Say a sentence once (a recording that failed); the next card chosen takes it away."""
+        self._said = words
+        self._show_notice()
 
     def show_replayed(self, replayed: bool) -> None:
         """Say whether a replay feeds the page."""
@@ -262,6 +268,8 @@ class MonitorPage(QWidget):
 
     def _message(self) -> tuple[str, str, str]:
         status, card = self._status(), self.card
+        if self._said:
+            return self._said, "", ""
         if self._replayed:
             return _("A stored session is played back"), "", _("Back to live")
         if status.state not in (FeedState.OK, FeedState.STARTING, FeedState.ENDED, FeedState.CLOSED):

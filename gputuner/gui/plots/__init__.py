@@ -1,1 +1,1 @@
-"""Pictures drawn with pyqtgraph. Pages import these modules only after the frame is shown: the library is slow to load."""
+"""Pictures drawn with pyqtgraph, which is slow to load: pages import these modules only after the frame is shown."""

@@ -1,6 +1,7 @@
 """What all pictures have in common: thin axes, light grid, colours from the theme, round upper ends."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import ceil, floor, log10
 
 import pyqtgraph as pg
@@ -75,11 +76,11 @@ def spread_apart(positions: Sequence[float], distance: float, low: float, high: 
     """
     order = sorted(range(len(positions)), key=lambda i: positions[i])
     placed = [min(max(p, low), high) for p in positions]
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         placed[after] = max(placed[after], placed[before] + distance)
     if order and placed[order[-1]] > high:
         placed[order[-1]] = high
-        for after, before in zip(reversed(order), list(reversed(order))[1:], strict=False):
+        for after, before in pairwise(reversed(order)):
             placed[before] = min(placed[before], placed[after] - distance)
     return placed
 

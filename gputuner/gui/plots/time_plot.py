@@ -104,6 +104,7 @@ class TimePlot(PictureFrame):
         self._limits: list[tuple[Limit, pg.InfiniteLine]] = []
         self._marks: list[pg.GraphicsObject] = []
         self._mark_key: tuple[Mark, ...] = ()
+        self._bands: list[pg.GraphicsObject] = []
         self._hint = pg.TextItem(color=theme.muted, anchor=(0.5, 0.5))
         self._hint.setVisible(False)
         self.plot.addItem(self._hint, ignoreBounds=True)
@@ -154,6 +155,22 @@ class TimePlot(PictureFrame):
         self.plot.setXRange(x0, x1, padding=0)
         self.plot.setYRange(0.0, top, padding=0)
         self._hint.setPos((x0 + x1) / 2, top / 2)
+
+    def show_bands(
+        self, bands: dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]
+    ) -> None:
+        """Light areas from lowest to highest value (seconds, low, high; float64), behind the curves."""
+        for item in self._bands:
+            self.plot.removeItem(item)
+        self._bands = []
+        for key, (times, low, high) in bands.items():
+            lower = pg.PlotDataItem(times, low, pen=None, connect="finite")
+            upper = pg.PlotDataItem(times, high, pen=None, connect="finite")
+            area = pg.FillBetweenItem(lower, upper, brush=QBrush(tinted(self._specs[key].colour, 60)))
+            area.setZValue(-3)
+            for item in (lower, upper, area):
+                self.plot.addItem(item, ignoreBounds=True)
+                self._bands.append(item)
 
     def show_reading(self, key: str, value: float | None, why: str = "", faded: bool = False) -> None:
         """Show a value, or a dash with its reason on hover, in the legend."""

@@ -1,0 +1,93 @@
+"""Every action of the window with its key; the command palette lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QAction, QKeySequence
+
+from gputuner.gui.pages.monitor import SPANS_S
+from gputuner.gui.pages.monitor_numbers import span_words
+from gputuner.gui.theme import Choice
+from gputuner.language.words import _
+
+if TYPE_CHECKING:
+    from gputuner.gui.window import MainWindow
+
+
+class Actions:
+    """The window's actions; built anew with the pages."""
+
+    def __init__(self, window: MainWindow) -> None:
+        self._window = window
+        self.entries: list[QAction] = []
+
+    def build(self) -> None:
+        """Replace all actions."""
+        for action in self.entries:
+            self._window.removeAction(action)
+            action.deleteLater()
+        self.entries = []
+        self._pages()
+        self._monitor()
+        self._tune()
+        self._sessions()
+        self._look()
+
+    def find(self, words: str) -> QAction:
+        """The action with these words."""
+        return next(action for action in self.entries if action.text() == words)
+
+    def _add(self, words: str, keys: str, act: Callable[[], object]) -> None:
+        action = QAction(words, self._window)
+        action.setShortcut(QKeySequence(keys))
+        action.triggered.connect(lambda _checked=False: act())
+        self._window.addAction(action)
+        self.entries.append(action)
+
+    def _pages(self) -> None:
+        window = self._window
+        for number, (name, entry) in enumerate(window.navigation.entries.items(), start=1):
+            words = _("Show {page}").format(page=entry.words)
+            self._add(words, f"Ctrl+{number}", lambda name=name: window.show_page(name))
+        self._add(_("Commands…"), "Ctrl+K", window.open_palette)
+
+    def _monitor(self) -> None:
+        window = self._window
+        self._add(_("Next card"), "Ctrl+PgDown", lambda: window.monitor.choose_next(1))
+        self._add(_("Previous card"), "Ctrl+PgUp", lambda: window.monitor.choose_next(-1))
+        self._add(_("Pause or resume the pictures"), "Ctrl+P", window.monitor.toggle_pause)
+        self._add(_("Start or stop recording"), "Ctrl+R", window.conductor.toggle_recording)
+        self._add(_("Leave the replay"), "Ctrl+L", window.conductor.back_to_live)
+        for number, seconds in enumerate(SPANS_S, start=1):
+            words = _("Show the last {span}").format(span=span_words(seconds))
+            self._add(words, f"Alt+{number}", lambda seconds=seconds: window.monitor.show_span(seconds))
+
+    def _tune(self) -> None:
+        tune = self._window.tune
+        self._add(_("Start Tune"), "Ctrl+Return", tune.start)
+        self._add(_("Stop Tune and keep what was measured"), "Ctrl+.", tune.stop_wanted.emit)
+        self._add(_("Copy the figures as Markdown"), "Ctrl+Shift+C", tune.copy)
+        self._add(_("Save the picture or the figures"), "Ctrl+S", tune.save)
+        for number, name in enumerate(("batch", "peak", "load", "together"), start=1):
+            words = _("Show the picture: {name}").format(name=tune.picture_words(name))
+            self._add(words, f"Alt+Shift+{number}", lambda name=name: tune.show_picture(name))
+
+    def _sessions(self) -> None:
+        sessions = self._window.sessions
+        self._add(_("List the sessions anew"), "F5", sessions.refresh_wanted.emit)
+        self._add(_("Replay the session in Monitor"), "Ctrl+Shift+R", sessions.replay)
+        self._add(_("Export the session as CSV"), "Ctrl+E", lambda: sessions.export("csv"))
+        self._add(_("Export the session as JSON"), "Ctrl+Shift+E", lambda: sessions.export("json"))
+        self._add(_("Delete the session"), "Ctrl+Shift+Delete", sessions.ask_delete)
+
+    def _look(self) -> None:
+        window = self._window
+        self._add(_("Icons only in the navigation"), "Ctrl+B", window.fold_navigation)
+        self._add(_("Light theme"), "Ctrl+Alt+L", lambda: window.choose_theme(Choice.LIGHT))
+        self._add(_("Dark theme"), "Ctrl+Alt+D", lambda: window.choose_theme(Choice.DARK))
+        self._add(_("Theme of the system"), "Ctrl+Alt+S", lambda: window.choose_theme(Choice.SYSTEM))
+        self._add("English", "Ctrl+Alt+E", lambda: window.choose_language("en"))
+        self._add("简体中文", "Ctrl+Alt+Z", lambda: window.choose_language("zh_CN"))
+        self._add(_("Quit"), "Ctrl+Q", window.close)

@@ -1,0 +1,197 @@
+"""What the window does apart from showing: runs, recordings, the feed, calls in the background. Outlives the pages."""
+
+from pathlib import Path
+from time import monotonic
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from gputuner.gui.live import Live
+from gputuner.gui.ports import Ports, SessionEntry
+from gputuner.gui.run_state import RunState
+from gputuner.gui.run_worker import Background, RunThread
+from gputuner.gui.session_content import SessionContent, read_content
+from gputuner.model.events import Event, RunFinished
+from gputuner.model.planned import Planned
+from gputuner.telemetry.feed import Feed
+
+CLOSE_WAIT_MS = 20_000
+"""How long closing waits for a cancelled run to put settings back and store everything."""
+
+
+class Conductor(QObject):
+    """Owns threads and state. Answers of background calls come as signals in the window's thread."""
+
+    recording_changed = Signal()
+    """A recording began, ended, or a second has passed."""
+    feed_changed = Signal()
+    """Monitor shows another feed."""
+    planned = Signal(object)
+    """The dry run: ``Planned``."""
+    plan_failed = Signal(object)
+    """Why there is no dry run: an exception."""
+    listed = Signal(object)
+    """The stored sessions: a tuple of ``SessionEntry``."""
+    opened = Signal(object, object)
+    """A session's path and its ``SessionContent``."""
+    done = Signal(object)
+    """An export or deletion is done: a tuple of ``("exported" | "deleted", paths)``."""
+    failed = Signal(object)
+    """A call about sessions or recording failed: an exception."""
+
+    def __init__(self, ports: Ports, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.ports = ports
+        self.live = Live(self)
+        self.tune = RunState(self)
+        self.background = Background(self)
+        self.tune_run = RunThread(self)
+        self.record_run = RunThread(self)
+        self.home: Feed = ports.feed
+        self.feed = self.home
+        self.last_session: Path | None = None
+        self._recording_since: float | None = None
+        self._preview_number = 0
+        self._second = QTimer(self)
+        self._second.setInterval(1000)
+        self._second.timeout.connect(self.recording_changed)
+        self.tune_run.told.connect(self._tune_told)
+        self.tune_run.refused.connect(self.tune.refuse)
+        self.tune_run.finished.connect(self.tune.ended)
+        self.record_run.told.connect(self._record_told)
+        self.record_run.refused.connect(self.failed)
+        self.record_run.finished.connect(self._recording_over)
+        self.live.follow(self.feed)
+
+    @property
+    def replaying(self) -> bool:
+        """True while Monitor shows a replay."""
+        return self.feed is not self.home
+
+    @property
+    def recording_s(self) -> float | None:
+        """Seconds since the recording began, or None."""
+        return None if self._recording_since is None else monotonic() - self._recording_since
+
+    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
+        """Start the experiment in its thread."""
+        if not self.tune_run.busy:
+            self.tune.begin()
+            self.tune_run.begin(lambda: self.ports.start_tune(spec, cards, share))
+
+    def stop_tune(self) -> None:
+        """End the experiment and keep what was measured."""
+        if self.tune_run.busy:
+            self.tune.stopping()
+            self.tune_run.cancel()
+
+    def preview(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
+        """Ask for the dry run; only the last question is answered."""
+        self._preview_number += 1
+        number = self._preview_number
+
+        def answer(planned: Planned) -> None:
+            if number == self._preview_number:
+                self.planned.emit(planned)
+
+        def fail(err: Exception) -> None:
+            if number == self._preview_number:
+                self.plan_failed.emit(err)
+
+        self.background.ask(lambda: self.ports.dry_run(spec, cards, share), answer, fail)
+
+    def toggle_recording(self) -> None:
+        """Start recording all cards, or end the recording."""
+        if self.record_run.busy:
+            self.record_run.cancel()
+            return
+        cards = tuple(self.live.cards)
+        if cards and not self.replaying:
+            self._recording_since = monotonic()
+            self.record_run.begin(lambda: self.ports.start_record(cards))
+            self._second.start()
+            self.recording_changed.emit()
+
+    def follow(self, feed: Feed) -> None:
+        """Let Monitor show another feed; a replay that is left is closed."""
+        if self.replaying:
+            self.feed.close()
+        self.feed = feed
+        self.live.follow(feed)
+        self.feed_changed.emit()
+
+    def back_to_live(self) -> None:
+        """Leave the replay."""
+        if self.replaying:
+            self.follow(self.home)
+
+    def replay(self, path: Path) -> None:
+        """Play a session back in Monitor."""
+        self.background.ask(lambda: self.ports.replay(path), self.follow, self.failed.emit)
+
+    def list_sessions(self) -> None:
+        """Ask for the list of sessions."""
+
+        def answer(entries: tuple[SessionEntry, ...]) -> None:
+            self.listed.emit(entries)
+
+        self.background.ask(lambda: tuple(self.ports.sessions()), answer, self.failed.emit)
+
+    def open_session(self, path: Path) -> None:
+        """Read a session for showing."""
+
+        def read() -> SessionContent:
+            reader = self.ports.open_session(path)
+            try:
+                return read_content(reader)
+            finally:
+                reader.close()
+
+        self.background.ask(read, lambda content: self.opened.emit(path, content), self.failed.emit)
+
+    def export_session(self, path: Path, form: str, target: Path) -> None:
+        """Write a session to a file."""
+        self.background.ask(
+            lambda: self.ports.export_session(path, form, target),
+            lambda paths: self.done.emit(("exported", paths)),
+            self.failed.emit,
+        )
+
+    def delete_session(self, path: Path) -> None:
+        """Delete a session for good."""
+
+        def deleted(_result: object) -> None:
+            self.done.emit(("deleted", (path,)))
+            self.list_sessions()
+
+        self.background.ask(lambda: self.ports.delete_session(path), deleted, self.failed.emit)
+
+    def close(self) -> None:
+        """Cancel what runs (results are kept) and end every thread; idempotent."""
+        runs = (self.tune_run, self.record_run)
+        for run in runs:
+            run.cancel()
+        for run in runs:
+            run.wait(CLOSE_WAIT_MS)
+        self._second.stop()
+        self.live.leave()
+        if self.replaying:
+            self.feed.close()
+        self.background.stop()
+
+    def _tune_told(self, event: Event) -> None:
+        self.tune.take(event)
+        if isinstance(event, RunFinished):
+            self._remember_session(self.tune_run)
+
+    def _record_told(self, event: Event) -> None:
+        if isinstance(event, RunFinished):
+            self._remember_session(self.record_run)
+
+    def _remember_session(self, thread: RunThread) -> None:
+        if thread.run is not None and thread.run.session_path is not None:
+            self.last_session = thread.run.session_path
+
+    def _recording_over(self) -> None:
+        self._recording_since = None
+        self._second.stop()
+        self.recording_changed.emit()

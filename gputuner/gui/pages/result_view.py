@@ -1,0 +1,195 @@
+"""The result of a run: pictures to choose from, the table of figures, and ways to take them along."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, QTimer
+from PySide6.QtGui import QGuiApplication, QHideEvent, QPainter, QShowEvent
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from gputuner.gui.pages.result_pictures import ResultPictures
+from gputuner.gui.picture_names import NAMES, picture_of_step, titles
+from gputuner.gui.results import interval_words, point_hint, value_words
+from gputuner.gui.results_text import comma_separated, markdown
+from gputuner.gui.run_state import RunFacts
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.save import ask_where
+from gputuner.gui.widgets.tables import Cell, Column, Table
+from gputuner.language import sentences
+from gputuner.language.words import _
+from gputuner.model.points import Point
+
+REDRAW_MS = 250
+
+
+class ResultView(QWidget):
+    """Follows the run's step with its picture until the user chooses one."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self._theme = theme
+        self._facts = RunFacts()
+        self._chosen: str | None = None
+        self._drawn: tuple[int, int, int] | None = None
+        self.pictures = ResultPictures(theme)
+        self.table = Table(
+            theme,
+            [
+                Column(_("Figure"), 0),
+                Column(_("Value"), 15, right=True),
+                Column(_("95 % interval"), 15, right=True),
+                Column(_("Remarks"), 22),
+            ],
+            _("measured figures"),
+            row_height=22,
+        )
+        self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(REDRAW_MS)
+        self._timer.timeout.connect(self._draw)
+        frame = QWidget()
+        frame.setProperty("role", "clear")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(self._buttons())
+        layout.addWidget(self.pictures, 3)
+        layout.addWidget(self.table, 1)
+        self.table.setMinimumHeight(112)
+        self.show_name("batch", chosen=False)
+
+    def _buttons(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        group = QButtonGroup(self)
+        self.segments: dict[str, QPushButton] = {}
+        words = titles()
+        for name in NAMES:
+            button = QPushButton(words[name])
+            button.setCheckable(True)
+            button.setProperty("segment", True)
+            button.clicked.connect(lambda _checked=False, name=name: self.show_name(name))
+            group.addButton(button)
+            row.addWidget(button)
+            self.segments[name] = button
+        row.addStretch(1)
+        self.copy_button = QPushButton(_("Copy"))
+        self.copy_button.setToolTip(_("Copy the table as Markdown (Ctrl+Shift+C)"))
+        self.copy_button.clicked.connect(self.copy_markdown)
+        self.save_button = QPushButton(_("Save…"))
+        self.save_button.setToolTip(_("Save the picture as PNG or SVG, or the figures as CSV (Ctrl+S)"))
+        self.save_button.clicked.connect(self.ask_save)
+        for button in (self.copy_button, self.save_button):
+            button.setProperty("segment", True)
+            row.addWidget(button)
+        return row
+
+    def show_facts(self, facts: RunFacts, now: bool = False) -> None:
+        """Show a run; redraws at most four times a second, and only while visible."""
+        if facts is not self._facts:
+            self._facts, self._chosen, self._drawn = facts, None, None
+        if now:
+            self._draw()
+        elif self.isVisible() and not self._timer.isActive():
+            self._timer.start()
+
+    def show_name(self, name: str, chosen: bool = True) -> None:
+        """Show one picture; ``chosen``: the user wants this one from now on."""
+        if chosen:
+            self._chosen = name
+        self.segments[name].setChecked(True)
+        self.pictures.show_name(name)
+
+    @property
+    def name(self) -> str:
+        """The picture that is shown."""
+        return next(name for name, button in self.segments.items() if button.isChecked())
+
+    def mark(self, point_ids: frozenset[str], switch: bool = True) -> None:
+        """Mark evidence, and show a picture that has it."""
+        name = self.pictures.picture_with(point_ids)
+        if switch and name is not None:
+            self.show_name(name)
+        self.pictures.mark(point_ids)
+
+    def copy_markdown(self) -> None:
+        """Put the table on the clipboard as Markdown."""
+        QGuiApplication.clipboard().setText(markdown(self._facts.points))
+
+    def ask_save(self) -> None:
+        """Ask for a file and save to it."""
+        run = self._facts.started.run_id if self._facts.started else "figures"
+        choices = [_("Picture (*.png)"), _("Picture (*.svg)"), _("Figures (*.csv)")]
+        ask_where(self, _("Save"), f"{run}-{self.name}.png", choices, self.save)
+
+    def save(self, target: Path) -> None:
+        """Save the picture (``.png``, ``.svg``) or the figures (``.csv``); what was there is replaced."""
+        match target.suffix.lower():
+            case ".csv":
+                target.write_text(comma_separated(self._facts.points), encoding="utf-8")
+            case ".svg":
+                self._save_svg(target)
+            case _:
+                self.pictures.currentWidget().grab().save(str(target), "PNG")
+
+    def _save_svg(self, target: Path) -> None:
+        widget = self.pictures.currentWidget()
+        generator = QSvgGenerator()
+        generator.setFileName(str(target))
+        generator.setSize(QSize(widget.width(), widget.height()))
+        generator.setViewBox(widget.rect())
+        painter = QPainter(generator)
+        widget.render(painter)
+        painter.end()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what came while hidden."""
+        super().showEvent(event)
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """No redraw while hidden."""
+        super().hideEvent(event)
+        self._timer.stop()
+
+    def _draw(self) -> None:
+        facts = self._facts
+        key = (id(facts), len(facts.points), len(facts.steps))
+        if key != self._drawn:
+            self._drawn = key
+            self.pictures.show_facts(facts)
+            self.table.rows.show_rows([(point.id, self._row(point)) for point in facts.points])
+            self.table.scrollToBottom()
+        else:
+            self.pictures.show_trace(facts)
+        filled = self.pictures.filled(facts)
+        for name, button in self.segments.items():
+            button.setEnabled(name in filled)
+        has_points = bool(facts.points)
+        self.copy_button.setEnabled(has_points)
+        self.save_button.setEnabled(has_points)
+        self._follow(filled)
+
+    def _follow(self, filled: list[str]) -> None:
+        if self._chosen is not None or not filled:
+            return
+        running = self._facts.finished is None and self._facts.step is not None
+        wanted = picture_of_step(self._facts.step.label) if running and self._facts.step else filled[0]
+        if wanted not in filled:
+            wanted = self.name if self.name in filled else filled[-1]
+        if wanted != self.name:
+            self.show_name(wanted, chosen=False)
+
+    @staticmethod
+    def _row(point: Point) -> list[Cell]:
+        hint = point_hint(point)
+        name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
+        flags = "; ".join(sentences.flag(flag) for flag in point.flags)
+        return [
+            Cell(name, hint),
+            Cell(value_words(point), hint),
+            Cell(interval_words(point), hint, True),
+            Cell(flags, flags, True),
+        ]

@@ -1,0 +1,236 @@
+"""The opened session: overview over time, figures with their pictures, advice."""
+
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gputuner.gui.pages.monitor_numbers import GIB, grouped
+from gputuner.gui.pages.result_view import ResultView
+from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
+from gputuner.gui.session_content import SessionContent
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.advice_column import AdviceColumn
+from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.notice import Notice
+from gputuner.language import sentences
+from gputuner.language.words import _
+from gputuner.model.cards import CardInfo
+from gputuner.model.quantities import Quantity
+
+Q = Quantity
+
+
+class SessionDetail(QWidget):
+    """Three views of one session."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self._theme = theme
+        self._content: SessionContent | None = None
+        self.overview = SessionOverview(theme)
+        self.result = ResultView(theme)
+        self.advice = AdviceColumn()
+        self.advice.setMinimumWidth(0)
+        self.advice.setMaximumWidth(16_777_215)
+        self.warnings = Notice()
+        advice_page = QWidget()
+        advice_page.setProperty("role", "clear")
+        column = QVBoxLayout(advice_page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.warnings)
+        column.addWidget(self.advice, 1)
+        self._stack = QStackedWidget()
+        self._views: dict[str, QWidget] = {"overview": self.overview, "figures": self.result, "advice": advice_page}
+        for view in self._views.values():
+            self._stack.addWidget(view)
+        self.chooser = QComboBox()
+        self.chooser.setAccessibleName(_("card"))
+        self.chooser.currentIndexChanged.connect(lambda _index: self._show_card())
+        row = QHBoxLayout()
+        row.setSpacing(4)
+        group = QButtonGroup(self)
+        self.tabs: dict[str, QPushButton] = {}
+        for name, words in (("overview", _("Overview")), ("figures", _("Figures")), ("advice", _("Advice"))):
+            tab = QPushButton(words)
+            tab.setCheckable(True)
+            tab.setProperty("segment", True)
+            tab.clicked.connect(lambda _checked=False, name=name: self.show_view(name))
+            group.addButton(tab)
+            row.addWidget(tab)
+            self.tabs[name] = tab
+        row.addStretch(1)
+        row.addWidget(self.chooser)
+        self.advice.evidence_wanted.connect(self._show_evidence)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(row)
+        layout.addWidget(self._stack, 1)
+        self.show_view("overview")
+
+    def show_view(self, name: str) -> None:
+        """Show overview, figures or advice."""
+        self.tabs[name].setChecked(True)
+        self._stack.setCurrentWidget(self._views[name])
+
+    def show_content(self, content: SessionContent) -> None:
+        """Show a session."""
+        self._content = content
+        facts = content.facts
+        self.chooser.blockSignals(True)
+        self.chooser.clear()
+        for info in facts.cards:
+            self.chooser.addItem(f"{info.index} · {info.title}", info.uuid)
+        self.chooser.blockSignals(False)
+        self.chooser.setVisible(len(facts.cards) > 1)
+        self.result.show_facts(facts, now=True)
+        told = dict.fromkeys(sentences.warning(w.code, w.params) for w in facts.warnings)
+        self.warnings.say(_("Remarks of the run") if told else "", "\n".join(told))
+        self.advice.show_advice(facts.advice, facts.questions, _("This session gave no advice"))
+        for name, there in (("figures", bool(facts.points)), ("advice", bool(facts.advice or facts.questions or told))):
+            self.tabs[name].setEnabled(there)
+            if not there and self.tabs[name].isChecked():
+                self.show_view("overview")
+        self._show_card()
+
+    def _show_card(self) -> None:
+        content = self._content
+        if content is None:
+            return
+        uuid = self.chooser.currentData()
+        info = next((card for card in content.facts.cards if card.uuid == uuid), None)
+        if info is not None:
+            self.overview.show_card(content, info)
+
+    def _show_evidence(self, evidence: tuple[str, ...]) -> None:
+        self.show_view("figures")
+        self.result.mark(frozenset(evidence))
+
+
+class SessionOverview(QWidget):
+    """Temperature, power, clock, memory and utilisation over the whole session, from roll-ups."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self._theme = theme
+
+        def curve(quantity: Quantity, name: str, area: bool = False) -> Curve:
+            return Curve(key=quantity.value, name=name, colour=theme.quantity(quantity), area=area, text=grouped)
+
+        self.plots: dict[str, tuple[TimePlot, tuple[Quantity, ...], float]] = {
+            "temperature": (
+                TimePlot(
+                    theme,
+                    _("Temperature"),
+                    "°C",
+                    [curve(Q.CORE_TEMPERATURE_C, _("core")), curve(Q.MEMORY_TEMPERATURE_C, _("memory"))],
+                ),
+                (Q.CORE_TEMPERATURE_C, Q.MEMORY_TEMPERATURE_C),
+                1.0,
+            ),
+            "power": (
+                TimePlot(
+                    theme,
+                    _("Power"),
+                    "W",
+                    [curve(Q.POWER_INSTANT_W, _("instant"), True), curve(Q.POWER_AVERAGE_W, _("average"))],
+                ),
+                (Q.POWER_INSTANT_W, Q.POWER_AVERAGE_W),
+                1.0,
+            ),
+            "clock": (
+                TimePlot(theme, _("SM clock"), "MHz", [curve(Q.SM_CLOCK_MHZ, _("SM"))], axis_text=grouped),
+                (Q.SM_CLOCK_MHZ,),
+                1.0,
+            ),
+            "memory": (
+                TimePlot(theme, _("Memory"), "GiB", [curve(Q.MEMORY_USED_BYTES, _("used"))]),
+                (Q.MEMORY_USED_BYTES,),
+                1 / GIB,
+            ),
+            "busy": (
+                TimePlot(theme, _("Utilisation"), "%", [curve(Q.GPU_UTILISATION, _("GPU"))], top=105.0),
+                (Q.GPU_UTILISATION,),
+                100.0,
+            ),
+        }
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for number, (plot, _quantities, _factor) in enumerate(self.plots.values()):
+            layout.addWidget(plot, number // 2, number % 2)
+            plot.pointed.connect(self._pointed)
+        self._about = label("", "muted", wrap=True)
+        layout.addWidget(self._about, 2, 1)
+        self._content: SessionContent | None = None
+        self._card: CardInfo | None = None
+
+    def show_card(self, content: SessionContent, card: CardInfo) -> None:
+        """Draw the whole session of one card; the light area runs from the lowest to the highest value of a bucket."""
+        self._content, self._card = content, card
+        for name, (plot, quantities, factor) in self.plots.items():
+            data = {}
+            bands = {}
+            for quantity in quantities:
+                band = content.bands.get((card.uuid, quantity))
+                if band is not None:
+                    data[quantity.value] = (band.t_s, band.mean * factor)
+                    bands[quantity.value] = (band.t_s, band.low * factor, band.high * factor)
+            plot.show_limits(self._limits(name, card))
+            plot.show_range(data, 0.0, content.length_s)
+            plot.show_bands(bands)
+            plot.show_hint("" if data else _("not in this session"))
+        self._about.setText(self._fingerprint(content))
+        self._pointed(None)
+
+    def _limits(self, name: str, card: CardInfo) -> list[Limit]:
+        theme = self._theme
+        pairs = {
+            "temperature": (_("core slows down {value}"), card.number("slowdown_c"), Q.CORE_TEMPERATURE_C),
+            "power": (_("limit {value}"), card.number("power_limit_enforced_w"), Q.POWER_AVERAGE_W),
+        }
+        if name not in pairs:
+            return []
+        words, value, quantity = pairs[name]
+        if value is None:
+            return []
+        return [Limit(name=words.format(value=grouped(value)), value=value, colour=theme.quantity(quantity))]
+
+    def _pointed(self, t_s: float | None) -> None:
+        content, card = self._content, self._card
+        for plot, quantities, factor in self.plots.values():
+            plot.show_cursor(t_s)
+            for quantity in quantities:
+                band = content.bands.get((card.uuid, quantity)) if content and card else None
+                value = None
+                if band is not None:
+                    index = len(band.t_s) - 1 if t_s is None else max(0, int(band.t_s.searchsorted(t_s, "right")) - 1)
+                    found = float(band.mean[index])
+                    value = found * factor if found == found else None
+                plot.show_reading(quantity.value, value, sentences.quantity(quantity))
+
+    @staticmethod
+    def _fingerprint(content: SessionContent) -> str:
+        facts = content.facts
+        lines: list[str] = []
+        if facts.torch is not None:
+            torch = facts.torch.torch
+            cuda = f" · CUDA {torch.cuda}" if torch.cuda else ""
+            lines.append(f"torch {torch.version}{cuda} · Python {torch.python}")
+        if facts.started is not None:
+            host = facts.started.fingerprint.host.readings
+            for name in ("cpu", "os", "kernel", "virtual_machine"):
+                reading = host.get(name)
+                if reading is not None and reading.value is not None:
+                    lines.append(f"{sentences.reading_name(name)}: {reading.value}")
+            lines.append(f"gputuner {facts.started.version}")
+        return "\n".join(lines)

@@ -1,0 +1,321 @@
+"""The page Sessions: what was kept, newest first; open, replay, export, delete."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from gputuner.gui.ports import SessionEntry, SessionSummary
+from gputuner.gui.session_content import SessionContent
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.labels import Elided, card, label
+from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.save import ask_where
+from gputuner.gui.widgets.tables import Cell, Column, Table
+from gputuner.language import numbers, sentences
+from gputuner.language.words import _, ngettext
+from gputuner.model.cards import Origin
+
+if TYPE_CHECKING:
+    from gputuner.gui.pages.session_detail import SessionDetail
+
+
+class SessionsPage(QWidget):
+    """List left, the chosen session right."""
+
+    refresh_wanted = Signal()
+    """List the sessions anew."""
+    open_wanted = Signal(object)
+    """Read this session (path)."""
+    replay_wanted = Signal(object)
+    """Play this session back in Monitor (path)."""
+    delete_wanted = Signal(object)
+    """Delete this session for good (path); the user has confirmed it."""
+    export_wanted = Signal(object, str, object)
+    """Write this session (path) in a form to a target (path)."""
+    tune_wanted = Signal()
+    """Go and measure something."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self._theme = theme
+        self._entries: dict[str, SessionEntry] = {}
+        self._listed = False
+        self.detail: SessionDetail | None = None
+        self.current: Path | None = None
+        self.table = Table(
+            theme,
+            [Column(_("When"), 15), Column(_("What"), 8), Column(_("Card"), 0), Column(_("Length"), 12)],
+            _("stored sessions"),
+            row_height=26,
+        )
+        self.table.on_current(self._choose)
+        self.notice = Notice()
+        self.notice.acted.connect(self.tune_wanted)
+        self._build()
+        self.say("")
+
+    def _build(self) -> None:
+        self._title = Elided("", "title")
+        self._about = Elided()
+        self.buttons = {
+            "replay": self._button(_("Replay in Monitor"), self._replay, "Ctrl+Shift+R"),
+            "csv": self._button(_("Export CSV…"), lambda: self._export("csv"), "Ctrl+E"),
+            "json": self._button(_("Export JSON…"), lambda: self._export("json"), "Ctrl+Shift+E"),
+            "delete": self._button(_("Delete…"), self.ask_delete, "Ctrl+Shift+Delete"),
+        }
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self._title)
+        words.addWidget(self._about)
+        head_row = QHBoxLayout()
+        head_row.setSpacing(6)
+        head_row.addLayout(words, 1)
+        for button in self.buttons.values():
+            head_row.addWidget(button)
+        self._head = card()
+        head = QVBoxLayout(self._head)
+        head.setContentsMargins(16, 8, 12, 8)
+        head.setSpacing(6)
+        head.addLayout(head_row)
+        head.addWidget(self._confirmation())
+        self._said = label("", "muted", wrap=True)
+        head.addWidget(self._said)
+        list_frame = card()
+        list_frame.setMinimumWidth(380)
+        list_frame.setMaximumWidth(440)
+        inside = QVBoxLayout(list_frame)
+        inside.setContentsMargins(4, 4, 4, 4)
+        inside.addWidget(self.table)
+        self._right = QVBoxLayout()
+        self._right.setSpacing(8)
+        self._right.addWidget(self.notice)
+        self._right.addWidget(self._head)
+        self._filler = QWidget()
+        self._filler.setProperty("role", "clear")
+        self._right.addWidget(self._filler, 1)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 10, 16, 12)
+        layout.setSpacing(8)
+        layout.addWidget(list_frame, 1)
+        layout.addLayout(self._right, 2)
+        self._show_head()
+
+    def _button(self, words: str, act: object, keys: str) -> QPushButton:
+        button = QPushButton(words)
+        button.setProperty("segment", True)
+        button.setToolTip(f"{words} ({keys})")
+        button.clicked.connect(lambda _checked=False: act())  # type: ignore[operator]
+        return button
+
+    def _confirmation(self) -> QWidget:
+        self.confirm = QWidget()
+        self.confirm.setProperty("role", "clear")
+        row = QHBoxLayout(self.confirm)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(label(_("Delete this session for good? Its figures cannot be measured again."), "danger"), 1)
+        self.confirm_yes = QPushButton(_("Delete"))
+        self.confirm_yes.clicked.connect(self._delete)
+        self.confirm_no = QPushButton(_("Keep"))
+        self.confirm_no.clicked.connect(lambda _checked=False: self.confirm.hide())
+        row.addWidget(self.confirm_no)
+        row.addWidget(self.confirm_yes)
+        self.confirm.hide()
+        return self.confirm
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """List the sessions, and load the pictures once."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self.load_plots)
+        self.refresh_wanted.emit()
+
+    def load_plots(self) -> None:
+        """Load the drawing library and put the pictures in (once)."""
+        if self.detail is None:
+            from gputuner.gui.pages.session_detail import SessionDetail
+
+            self.detail = SessionDetail(self._theme)
+            self._right.replaceWidget(self._filler, self.detail)
+            self._right.setStretch(2, 1)
+            self._filler.deleteLater()
+            self.detail.setVisible(False)
+            if self.current is not None:
+                self.open_wanted.emit(self.current)
+
+    def show_entries(self, entries: Sequence[SessionEntry]) -> None:
+        """Show the list; what was chosen stays chosen."""
+        self._listed = True
+        chosen = self.current
+        self._entries = {str(entry.path): entry for entry in entries}
+        rows = [(str(entry.path), _row(entry)) for entry in entries]
+        self.table.selectionModel().blockSignals(True)
+        self.table.rows.show_rows(rows)
+        self.table.selectionModel().blockSignals(False)
+        keys = self.table.rows.keys
+        if chosen is not None and str(chosen) in keys:
+            self.table.selectRow(keys.index(str(chosen)))
+        else:
+            self.current = None
+            if self.detail is not None:
+                self.detail.setVisible(False)
+            if keys:
+                self.table.selectRow(0)
+        self._show_head()
+
+    def select(self, path: Path) -> None:
+        """Choose a session, also one that is listed only later."""
+        self.current = path
+        keys = self.table.rows.keys
+        if self.detail is not None and str(path) not in keys:
+            self.open_wanted.emit(path)
+        if str(path) in keys:
+            self.table.selectRow(keys.index(str(path)))
+            self._choose(str(path))
+
+    def show_content(self, path: Path, content: SessionContent) -> None:
+        """Show what a session holds."""
+        if self.detail is not None and path == self.current:
+            self.detail.show_content(content)
+            self.detail.setVisible(True)
+
+    def say(self, words: str) -> None:
+        """A line about what was just done or failed."""
+        self._said.setText(words)
+        self._said.setVisible(bool(words))
+
+    def ask_delete(self) -> None:
+        """Ask in place whether to delete."""
+        if self.buttons["delete"].isEnabled():
+            self.confirm.show()
+            self.confirm_no.setFocus()
+
+    @property
+    def origin(self) -> Origin:
+        """Where the chosen session's numbers come from."""
+        entry = self._entries.get(str(self.current))
+        return entry.summary.origin if entry and entry.summary else Origin.MEASURED
+
+    def replay(self) -> None:
+        """Play the chosen session back."""
+        if self.buttons["replay"].isEnabled():
+            self._replay()
+
+    def export(self, form: str) -> None:
+        """Ask where to and export the chosen session."""
+        if self.buttons[form].isEnabled():
+            self._export(form)
+
+    def _choose(self, key: str) -> None:
+        path = Path(key)
+        changed = path != self.current
+        self.current = path
+        if changed:
+            self.say("")
+            self.confirm.hide()
+        self._show_head()
+        entry = self._entries.get(key)
+        if entry is not None and entry.summary is not None:
+            if changed or self.detail is None or self.detail.isHidden():
+                self.open_wanted.emit(path)
+        elif self.detail is not None:
+            self.detail.setVisible(False)
+
+    def _show_head(self) -> None:
+        entry = self._entries.get(str(self.current))
+        if self._listed and not self._entries:
+            self.notice.say(
+                _("No session kept yet"), _("A tune run or a recording is kept as a session."), _("Go to Tune")
+            )
+        elif entry is not None and entry.error is not None:
+            self.notice.say(_("This session cannot be read"), sentences.error(entry.error))
+        else:
+            self.notice.say("")
+        summary = entry.summary if entry else None
+        self._head.setVisible(entry is not None)
+        for name, button in self.buttons.items():
+            button.setEnabled(summary is not None and not (name == "delete" and summary.running))
+        if entry is not None and summary is None:
+            self.buttons["delete"].setEnabled(True)
+        if entry is not None:
+            self._title.show_text(_session_title(summary) if summary else entry.path.name)
+            self._about.show_text(_session_about(summary) if summary else "", str(entry.path))
+
+    def _replay(self) -> None:
+        if self.current is not None:
+            self.replay_wanted.emit(self.current)
+
+    def _export(self, form: str) -> None:
+        path = self.current
+        if path is not None:
+            ask_where(
+                self,
+                _("Export"),
+                f"{path.stem}.{form}",
+                [f"{form.upper()} (*.{form})"],
+                lambda target: self.export_wanted.emit(path, form, target),
+            )
+
+    def _delete(self) -> None:
+        self.confirm.hide()
+        if self.current is not None:
+            self.delete_wanted.emit(self.current)
+
+
+def _row(entry: SessionEntry) -> list[Cell]:
+    summary = entry.summary
+    if summary is None:
+        why = sentences.error(entry.error) if entry.error else ""
+        return [Cell(numbers.MISSING, why, True), Cell("", why), Cell(entry.path.name, why, True), Cell("", why)]
+    started = datetime.fromtimestamp(summary.started_unix_s)
+    hint = _session_about(summary)
+    mark = "" if summary.origin is Origin.MEASURED else f"▨ {sentences.origin(summary.origin)} · "
+    length = _("runs now") if summary.running else numbers.duration(round(summary.duration_s))
+    return [
+        Cell(started.strftime("%Y-%m-%d %H:%M"), hint),
+        Cell(experiment_words(summary.experiment), hint),
+        Cell(mark + _card_words(summary), hint),
+        Cell(length, hint, True),
+    ]
+
+
+def experiment_words(name: str) -> str:
+    """The name of an experiment for people."""
+    match name:
+        case "tune":
+            return _("Tune")
+        case "record":
+            return _("Record")
+        case _:
+            return name
+
+
+def _card_words(summary: SessionSummary) -> str:
+    counted = Counter(info.title for info in summary.cards)
+    return ", ".join(f"{count} × {title}" if count > 1 else title for title, count in counted.items())
+
+
+def _session_title(summary: SessionSummary) -> str:
+    return f"{experiment_words(summary.experiment)} · {_card_words(summary)}"
+
+
+def _session_about(summary: SessionSummary) -> str:
+    outcome = (
+        _("runs now")
+        if summary.running
+        else (sentences.outcome(summary.outcome) if summary.outcome else _("cut off before its end"))
+    )
+    parts = [
+        datetime.fromtimestamp(summary.started_unix_s).strftime("%Y-%m-%d %H:%M"),
+        outcome,
+        ngettext("{count} figure", "{count} figures", summary.point_count).format(count=summary.point_count),
+        numbers.value(float(summary.size_bytes), "bytes"),
+    ]
+    if summary.origin is not Origin.MEASURED:
+        parts.insert(0, f"▨ {sentences.origin(summary.origin)}")
+    return " · ".join(parts)

@@ -1,0 +1,167 @@
+"""The left part of Tune: which card, with what, and what will happen."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QVBoxLayout
+
+from gputuner.gui.live import Live, LiveCard
+from gputuner.gui.widgets.labels import label, repolish, rule
+from gputuner.gui.widgets.spec_form import SpecForm
+from gputuner.language import numbers, sentences
+from gputuner.language.words import _, ngettext
+from gputuner.model.cards import CardState
+from gputuner.model.planned import Planned
+from gputuner.model.quantities import Quantity
+
+
+class TuneSetup(QFrame):
+    """Card chooser, the form of the spec, and the dry run in words."""
+
+    changed = Signal()
+    """The user changed something."""
+
+    def __init__(self, spec_type: type[object], live: Live) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._live = live
+        self.planned: Planned | None = None
+        self.chooser = QComboBox()
+        self.chooser.setAccessibleName(_("card"))
+        self.chooser.setMinimumContentsLength(10)
+        self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.form = SpecForm(spec_type)
+        self.share = QCheckBox(_("Measure beside others"))
+        self.share.setToolTip(
+            _("Run although others compute on the card: never above free memory minus a margin; figures are flagged")
+        )
+        self._card_note = label("", "muted", wrap=True)
+        self._plan = label("", "muted", wrap=True)
+        self._kept = label("", "muted", wrap=True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 10, 14, 10)
+        layout.setSpacing(2)
+        layout.addWidget(label(_("Set up"), "heading"))
+        layout.addSpacing(4)
+        layout.addWidget(label(_("Card"), "muted"))
+        layout.addWidget(self.chooser)
+        layout.addWidget(self._card_note)
+        layout.addSpacing(8)
+        layout.addWidget(self.form)
+        layout.addWidget(self.share)
+        layout.addStretch(1)
+        layout.addWidget(rule())
+        layout.addSpacing(6)
+        layout.addWidget(label(_("What will happen"), "heading"))
+        layout.addWidget(self._plan)
+        layout.addSpacing(4)
+        layout.addWidget(self._kept)
+        self._kept.setText(
+            _(
+                "No setting of the card is changed. The load stops by itself 3 °C before the core slows down, on an "
+                "XID, on a fan that stands still, or when telemetry falls silent."
+            )
+        )
+        self.show_cards()
+        self.chooser.currentIndexChanged.connect(self._card_changed)
+        self.form.changed.connect(self.changed)
+        self.share.toggled.connect(lambda _on: self.changed.emit())
+
+    @property
+    def card(self) -> LiveCard | None:
+        """The chosen card."""
+        return self._live.cards.get(str(self.chooser.currentData()))
+
+    @property
+    def cards(self) -> tuple[str, ...]:
+        """UUIDs of the chosen cards."""
+        return (self.card.info.uuid,) if self.card else ()
+
+    @property
+    def shared(self) -> bool:
+        """Whether to run beside others."""
+        return self.share.isChecked()
+
+    @property
+    def plan_text(self) -> str:
+        """What it says will happen."""
+        return self._plan.text()
+
+    def show_cards(self) -> None:
+        """Offer the cards of the feed; keep the choice."""
+        chosen = self.chooser.currentData()
+        wanted = [(card.info.uuid, f"{card.info.index} · {card.info.title}") for card in self._live.cards.values()]
+        now = [(self.chooser.itemData(i), self.chooser.itemText(i)) for i in range(self.chooser.count())]
+        if wanted != now:
+            self.chooser.blockSignals(True)
+            self.chooser.clear()
+            for uuid, name in wanted:
+                self.chooser.addItem(name, uuid)
+            index = self.chooser.findData(chosen)
+            self.chooser.setCurrentIndex(index if index >= 0 else self._idlest())
+            self.chooser.blockSignals(False)
+        self.chooser.setEnabled(bool(wanted))
+        self._note_card()
+
+    def set_busy(self, busy: bool) -> None:
+        """A run is under way: nothing here can be changed meanwhile."""
+        for widget in (self.chooser, self.share, self.form):
+            widget.setEnabled(not busy)
+        self.chooser.setEnabled(not busy and self.chooser.count() > 0)
+        self._note_card()
+
+    def show_planned(self, planned: Planned) -> None:
+        """Say what a start would do."""
+        self.planned = planned
+        count = len(planned.steps)
+        head = ngettext("{count} step, about {time}:", "{count} steps, about {time}:", count).format(
+            count=count, time=numbers.duration(round(planned.expected_s))
+        )
+        kinds: dict[str, int] = {}
+        for step in planned.steps:
+            words = sentences.step(step.label, {})
+            kinds[words] = kinds.get(words, 0) + 1
+        lines = [f"{words} × {times}" if times > 1 else words for words, times in kinds.items()]
+        self._plan.setText("\n".join([head, *lines]))
+        repolish(self._plan, "role", "muted")
+
+    def show_problem(self, words: str) -> None:
+        """Say why nothing would happen."""
+        self._plan.setText(words)
+        repolish(self._plan, "role", "danger")
+
+    def _idlest(self) -> int:
+        """The idle card with most memory, else the first."""
+
+        def rank(card: LiveCard) -> tuple[bool, int]:
+            busy = bool(card.processes and any(p.compute for p in card.processes.processes))
+            usable = card.info.state is CardState.READY and not busy
+            return usable, card.info.memory_total_bytes or 0
+
+        cards = list(self._live.cards.values())
+        return max(range(len(cards)), key=lambda i: rank(cards[i]), default=-1)
+
+    def _card_changed(self) -> None:
+        self.planned = None
+        self._note_card()
+        self.changed.emit()
+
+    def _note_card(self) -> None:
+        card = self.card
+        if card is None:
+            self._card_note.setText(_("no card found"))
+            return
+        if card.info.state is not CardState.READY:
+            self._card_note.setText(sentences.card_state(card.info.state))
+            return
+        table = card.processes
+        users = [p for p in table.processes if p.compute] if table else []
+        words = (
+            ngettext("{count} process computes on it", "{count} processes compute on it", len(users)).format(
+                count=len(users)
+            )
+            if users
+            else _("idle")
+        )
+        used, total = card.shown(Quantity.MEMORY_USED_BYTES).value, card.info.memory_total_bytes
+        if used is not None and total is not None:
+            words += " · " + _("{amount} free").format(amount=numbers.value(max(0.0, total - used), "bytes"))
+        self._card_note.setText(words)

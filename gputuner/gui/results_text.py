@@ -1,0 +1,61 @@
+"""Figures of a run as text to take along: Markdown and CSV. Simulated and replayed figures say so."""
+
+import csv
+from collections.abc import Sequence
+from io import StringIO
+
+from gputuner.gui.results import interval_words, value_words
+from gputuner.gui.widgets.hatch_strip import origin_sentence
+from gputuner.language import sentences
+from gputuner.language.words import _
+from gputuner.model.cards import Origin
+from gputuner.model.points import Point
+
+
+def markdown(points: Sequence[Point]) -> str:
+    """A Markdown table; its first line says if the figures were not measured."""
+    lines: list[str] = []
+    for origin in {point.origin for point in points} - {Origin.MEASURED}:
+        lines += [f"> {origin_sentence(origin)}", ""]
+    lines += [
+        f"| {_('Figure')} | {_('Settings')} | {_('Value')} | {_('95 % interval')} | {_('Remarks')} |",
+        "| --- | --- | ---: | ---: | --- |",
+    ]
+    for point in points:
+        remarks = "; ".join(sentences.flag(flag) for flag in point.flags)
+        cells = (
+            sentences.metric(point.metric),
+            sentences.point_title(point),
+            value_words(point),
+            interval_words(point),
+            remarks,
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def comma_separated(points: Sequence[Point]) -> str:
+    """CSV with one line per figure, in the units used inside the program."""
+    target = StringIO()
+    writer = csv.writer(target, lineterminator="\n")
+    writer.writerow(
+        ["origin", "id", "card", "metric", "workload", "params", "value", "unit", "ci95_low", "ci95_high", "flags"]
+    )
+    for point in points:
+        spread = point.spread
+        writer.writerow(
+            [
+                point.origin.value,
+                point.id,
+                point.card,
+                point.metric,
+                point.workload,
+                " ".join(f"{name}={value}" for name, value in point.params.items()),
+                repr(point.value),
+                point.unit,
+                "" if spread is None or spread.ci95_low is None else repr(spread.ci95_low),
+                "" if spread is None or spread.ci95_high is None else repr(spread.ci95_high),
+                " ".join(flag.value for flag in point.flags),
+            ]
+        )
+    return target.getvalue()

@@ -1,0 +1,188 @@
+"""The state of one run as the window shows it: an event goes in, pages read what stands here."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from PySide6.QtCore import QObject, Signal
+
+from gputuner.gui.history import History
+from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.errors import GputunerError
+from gputuner.model.events import (
+    AdviceGiven,
+    Event,
+    Outcome,
+    PointMeasured,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TelemetrySampled,
+    TorchFound,
+    Warned,
+)
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+
+class Phase(StrEnum):
+    """Where a run stands: idle → starting → running → (stopping →) over; starting → refused."""
+
+    IDLE = "idle"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    OVER = "over"
+    REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class StepSeen:
+    """One step with its stretch of time (ns) and result ("" while it runs)."""
+
+    label: str
+    params: dict[str, Scalar]
+    t0_ns: int
+    t1_ns: int | None = None
+    result: str = ""
+    message: str = ""
+
+
+@dataclass(slots=True)
+class RunFacts:
+    """Everything told so far."""
+
+    started: RunStarted | None = None
+    torch: TorchFound | None = None
+    step: StepStarted | None = None
+    steps: list[StepSeen] = field(default_factory=lambda: [])
+    points: list[Point] = field(default_factory=lambda: [])
+    advice: tuple[Advice, ...] = ()
+    questions: tuple[Question, ...] = ()
+    warnings: list[Warned] = field(default_factory=lambda: [])
+    finished: RunFinished | None = None
+    traces: dict[str, History] = field(default_factory=lambda: {})
+    t_ns: int = 0
+
+    @property
+    def origin(self) -> Origin:
+        """Where the numbers come from."""
+        return self.started.origin if self.started else Origin.MEASURED
+
+    @property
+    def cards(self) -> tuple[CardInfo, ...]:
+        """The cards of the run."""
+        return self.started.cards if self.started else ()
+
+    def take(self, event: Event) -> None:
+        """Take one event in."""
+        self.t_ns = max(self.t_ns, event.t_ns)
+        match event:
+            case RunStarted():
+                self.started = event
+            case TorchFound():
+                self.torch = event
+            case StepStarted():
+                self.step = event
+                self.steps.append(StepSeen(event.label, dict(event.params), event.t_ns))
+            case StepFinished():
+                self._finish_step(event)
+            case TelemetrySampled():
+                self._trace(event)
+            case PointMeasured():
+                self.points.append(event.point)
+            case Warned():
+                self.warnings.append(event)
+            case AdviceGiven():
+                self._advise(event)
+            case RunFinished():
+                self.finished = event
+            case _:
+                pass
+
+    def step_stretch(self, label: str) -> tuple[float, float] | None:
+        """Begin and end (s) of the last step with this label; of a running one up to now."""
+        for step in reversed(self.steps):
+            if step.label == label:
+                return step.t0_ns * 1e-9, (self.t_ns if step.t1_ns is None else step.t1_ns) * 1e-9
+        return None
+
+    def _finish_step(self, event: StepFinished) -> None:
+        for step in reversed(self.steps):
+            if step.t1_ns is None and step.label == event.label:
+                step.t1_ns, step.result, step.message = event.t_ns, event.result, event.message
+                return
+
+    def _advise(self, event: AdviceGiven) -> None:
+        told = {(advice.card, advice.id) for advice in event.advice}
+        kept = [advice for advice in self.advice if (advice.card, advice.id) not in told]
+        self.advice = tuple(sorted([*kept, *event.advice], key=lambda advice: -advice.rank))
+        asked = {(question.card, question.id) for question in event.questions}
+        others = [question for question in self.questions if (question.card, question.id) not in asked]
+        self.questions = (*others, *event.questions)
+
+    def _trace(self, event: TelemetrySampled) -> None:
+        for gap in event.gaps:
+            for uuid, history in self.traces.items():
+                if gap.card in (None, uuid):
+                    history.add_gap(gap)
+        for sample in event.samples:
+            self.traces.setdefault(sample.card, History()).add(sample)
+
+
+class RunState(QObject):
+    """Facts of a run and where it stands. ``changed`` after every event but telemetry, ``traced`` after telemetry."""
+
+    changed = Signal()
+    traced = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.phase = Phase.IDLE
+        self.facts = RunFacts()
+        self.error: Exception | None = None
+
+    @property
+    def busy(self) -> bool:
+        """True while a run is under way."""
+        return self.phase in (Phase.STARTING, Phase.RUNNING, Phase.STOPPING)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How the last run ended."""
+        return self.facts.finished.outcome if self.facts.finished else None
+
+    def begin(self) -> None:
+        """A run is being started."""
+        self.phase, self.facts, self.error = Phase.STARTING, RunFacts(), None
+        self.changed.emit()
+
+    def stopping(self) -> None:
+        """The user asked it to stop."""
+        if self.busy:
+            self.phase = Phase.STOPPING
+            self.changed.emit()
+
+    def take(self, event: Event) -> None:
+        """Take one event in."""
+        self.facts.take(event)
+        if isinstance(event, TelemetrySampled):
+            self.traced.emit()
+            return
+        if isinstance(event, RunFinished):
+            self.phase = Phase.OVER
+        elif self.phase is Phase.STARTING:
+            self.phase = Phase.RUNNING
+        self.changed.emit()
+
+    def refuse(self, err: Exception) -> None:
+        """The run could not start, or its stream broke."""
+        self.error = err
+        self.phase = Phase.REFUSED
+        self.changed.emit()
+
+    def ended(self) -> None:
+        """The run's thread is over; without a last word it has failed."""
+        if self.busy:
+            self.refuse(GputunerError("worker_lost", "the run ended without a word"))

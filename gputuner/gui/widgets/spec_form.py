@@ -1,0 +1,151 @@
+"""A form made from the fields of an experiment's spec (a frozen dataclass): plain words, unit, default, why on hover."""
+
+import typing
+from dataclasses import MISSING, Field, fields
+from enum import Enum
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QLineEdit,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from gputuner.gui.field_words import FieldWords, field_words
+from gputuner.gui.widgets.labels import label
+from gputuner.model.errors import GputunerError
+
+
+class SpecForm(QWidget):
+    """One control per field. ``spec()`` builds the spec and lets the spec's own checks speak."""
+
+    changed = Signal()
+    """The user changed a value."""
+
+    def __init__(self, spec_type: type[object]) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self._type = spec_type
+        self.controls: dict[str, QWidget] = {}
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        hints = typing.get_type_hints(spec_type)
+        for entry in fields(spec_type):  # type: ignore[arg-type]
+            words = field_words(entry)
+            if words.hidden or not entry.init:
+                continue
+            control = self._control(entry, hints[entry.name], words)
+            control.setToolTip(words.why)
+            control.setAccessibleName(words.name)
+            self.controls[entry.name] = control
+            if not isinstance(control, QCheckBox):
+                layout.addWidget(label(words.name, "muted"))
+            layout.addWidget(control)
+            if words.note:
+                layout.addWidget(label(words.note, "muted", wrap=True))
+            layout.addSpacing(6)
+
+    def spec(self) -> object:
+        """The spec as set.
+
+        Raises:
+            GputunerError: the spec refuses the values.
+        """
+        return self._type(**self.values())
+
+    def problem(self) -> GputunerError | None:
+        """Why the values make no spec, or None."""
+        try:
+            self.spec()
+        except GputunerError as err:
+            return err
+        return None
+
+    def values(self) -> dict[str, object]:
+        """The values by field name."""
+        return {name: _value(control) for name, control in self.controls.items()}
+
+    def set_values(self, values: dict[str, object]) -> None:
+        """Put values in (those of fields that exist)."""
+        for name, value in values.items():
+            if name in self.controls:
+                _set(self.controls[name], value)
+
+    def _control(self, entry: "Field[Any]", hint: object, words: FieldWords) -> QWidget:
+        default = entry.default if entry.default is not MISSING else None
+        choices = _choices(hint)
+        if choices:
+            box = QComboBox()
+            for choice in choices:
+                box.addItem(str(choice.value if isinstance(choice, Enum) else choice), choice)
+            box.setCurrentIndex(max(0, box.findData(default)))
+            box.currentIndexChanged.connect(lambda _index: self.changed.emit())
+            return box
+        if hint is bool:
+            check = QCheckBox(words.name)
+            check.setChecked(bool(default))
+            check.toggled.connect(lambda _on: self.changed.emit())
+            return check
+        if hint is int:
+            whole = QSpinBox()
+            whole.setRange(int(words.low), int(words.high))
+            whole.setValue(int(default or 0))
+            whole.setSuffix(f" {words.unit}" if words.unit else "")
+            whole.valueChanged.connect(lambda _value: self.changed.emit())
+            return whole
+        if hint is float:
+            real = QDoubleSpinBox()
+            real.setDecimals(words.decimals)
+            real.setRange(words.low, words.high)
+            real.setSingleStep(words.step)
+            real.setValue(float(default or 0.0))
+            real.setSuffix(f" {words.unit}" if words.unit else "")
+            real.valueChanged.connect(lambda _value: self.changed.emit())
+            return real
+        line = QLineEdit("" if default is None else str(default))
+        line.textChanged.connect(lambda _text: self.changed.emit())
+        return line
+
+
+def _choices(hint: object) -> tuple[Any, ...]:
+    if typing.get_origin(hint) is typing.Literal:
+        return typing.get_args(hint)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return tuple(hint)
+    return ()
+
+
+def _value(control: QWidget) -> object:
+    match control:
+        case QCheckBox():
+            return control.isChecked()
+        case QComboBox():
+            return control.currentData()
+        case QSpinBox() | QDoubleSpinBox():
+            return control.value()
+        case QLineEdit():
+            return control.text() or None
+        case _:
+            return None
+
+
+def _set(control: QWidget, value: Any) -> None:
+    match control:
+        case QCheckBox():
+            control.setChecked(bool(value))
+        case QComboBox():
+            control.setCurrentIndex(max(0, control.findData(value)))
+        case QSpinBox():
+            control.setValue(int(value))
+        case QDoubleSpinBox():
+            control.setValue(float(value))
+        case QLineEdit():
+            control.setText("" if value is None else str(value))
+        case _:
+            pass
