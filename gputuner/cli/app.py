@@ -71,7 +71,7 @@ def main(argv: Sequence[str], open_setup: "OpenSetup | None" = None) -> int:
         set_language(_asked_language(argv))
         code = _run(list(argv), open_setup)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # rich turns the first into the second
         _close_quietly(sys.stdout)
         return int(ExitCode.DONE)
     return code

@@ -53,12 +53,12 @@ def _show_card(output: Output, card: CardInfo, now: Mapping[Quantity, Reading]) 
     output.heading(f"[{card.index}] {card_line(card)}")
     output.pairs(_identity(card))
     if card.catalog and card.catalog.features:
-        output.line(f"  {_('Features of the chip')}")
+        output.line("  " + _("Features of the chip"))
         output.pairs([(f"  {sentences.feature(n)}", sentences.support(s)) for n, s in card.catalog.features.items()])
     if card.readings:
-        output.line(f"  {_('Limits and link')}")
+        output.line("  " + _("Limits and link"))
         output.pairs([(f"  {name}", value) for name, value in _named(card.readings)])
-    output.line(f"  {_('Readings')}")
+    output.line("  " + _("Readings"))
     output.pairs([(f"  {sentences.quantity(quantity)}", _reading(quantity, entry)) for quantity, entry in now.items()])
 
 

@@ -1,5 +1,6 @@
 """How ``--help`` looks: plain aligned lines in the language in use."""
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ SHOW_VERSION = N_("Show the version and end.")
 _USAGE = N_("Usage")
 _NAMES_WIDTH = 26
 _WIDEST = 110
+_PARTS = re.compile(r"[!-~]+[，。；：、）？]?\\s*|.[，。；：、）？]?\\s*")
+"""What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
 
 
 class Manual:
@@ -63,11 +66,11 @@ def _wrapped(text: str, columns: int, indent: int) -> str:
         return joint.join(textwrap.wrap(text, room, break_on_hyphens=False))
     lines: list[str] = []
     line = ""
-    for char in text:
-        if width(line + char) > room:
-            lines.append(line)
+    for part in _PARTS.findall(text):
+        if line and width(line + part.rstrip()) > room:
+            lines.append(line.rstrip())
             line = ""
-        line += char
+        line += part
     return joint.join([*lines, line])
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ABOUT = N_("Live view of the cards in the terminal; --count and --interval for scripts.")
-COUNT = (1.0, 1e9)
+COUNT = (1.0, 1e7)
 INTERVAL_S = (0.1, 3600.0)
 _COLUMNS: tuple[tuple[str, Quantity], ...] = (
     (N_("core"), Quantity.CORE_TEMPERATURE_C),

@@ -149,9 +149,9 @@ def _out_of_range(option: str, value: float | None, bounds: tuple[float, float],
             f"{option} {value} is outside {low:g} to {high:g} {unit}",
             option=option,
             value=f"{value:g}",
-            low=f"{low:g}",
-            high=f"{high:g}",
-            unit=unit,
+            low=f"{low:.10g}",
+            high=f"{high:.10g}",
+            unit=f" {unit}" if unit else "",
         )
 
 

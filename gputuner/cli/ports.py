@@ -11,6 +11,7 @@ from typing import Protocol
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.errors import GputunerError
 from gputuner.model.events import Event, Outcome, Warned
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
@@ -114,6 +115,25 @@ class Summary(Protocol):
         ...
 
 
+class Entry(Protocol):
+    """One session file: its summary, or why it cannot be read."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        ...
+
+    @property
+    def summary(self) -> Summary | None:
+        """The session in short."""
+        ...
+
+    @property
+    def error(self) -> GputunerError | None:
+        """Why it cannot be read."""
+        ...
+
+
 class Stored(Protocol):
     """A stored session, read back."""
 
@@ -141,8 +161,8 @@ class Stored(Protocol):
 class Library(Protocol):
     """The stored sessions of one data folder."""
 
-    def list(self) -> Sequence[Summary]:
-        """All sessions, newest first; a file that cannot be read is left out and warned of."""
+    def entries(self) -> Sequence[Entry]:
+        """All session files, newest first; those that cannot be read come last."""
         ...
 
     def find(self, which: str | None) -> Path:

@@ -65,11 +65,12 @@ def read_all(feed: Feed, cards: Iterable[CardInfo], clock: Callable[[], float] =
         first = feed.latest()
         if first is not None:
             latest.take(first.samples)
-        while not latest.complete(wanted) and clock() < until_s and feed.status().state not in _OVER:
+        while not latest.complete(wanted) and clock() < until_s:
             try:
                 latest.take(waiting.get(timeout=0.25).samples)
             except queue.Empty:
-                continue
+                if feed.status().state in _OVER:
+                    break
     return latest
 
 

@@ -63,15 +63,15 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     from gputuner.analysis.limits import what_limits
     from gputuner.language.filling import fill
 
-    own = [p for p in points if p.card == card.uuid and p.conditions is not None]
-    sustained = [p for p in own if _SUSTAINED in (p.params.get("phase"), p.metric.partition("_")[0])]
-    windows = [p.conditions for p in sustained or own if p.conditions is not None]
+    own = [point for point in points if point.card == card.uuid]
+    sustained = [point for point in own if point.params.get("phase") == _SUSTAINED]
+    windows = [point.conditions for point in sustained or own if point.conditions is not None]
     if not windows:
         return ""
-    told = any(window.limited_s for window in windows)
-    if not told:
+    longest = max(windows, key=lambda window: window.duration_s)
+    if not longest.limited_s:
         return _("This card does not tell what holds its clock back.")
-    held = what_limits(windows)
+    held = what_limits((longest,))
     if held.limiter not in _LIMITS or held.share < _LITTLE:
         return _(_LIMITS[Limiter.NONE])
     return fill(_LIMITS[held.limiter], {"share": held.share})
@@ -97,11 +97,11 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
     output.line(f"{number}. {sentences.advice_title(entry)}")
     output.line(f"   {sentences.advice_action(entry)}")
     if entry.gain is not None:
-        output.line(f"   {_('expected gain')}: {sentences.gain(entry.gain)}")
-    output.line(f"   {_('why')}: {sentences.advice_why(entry)}")
-    output.line(f"   {_('rests on')}: {sentences.confidence(entry.confidence)}")
+        output.line("   " + _("Expected gain: {gain}").format(gain=sentences.gain(entry.gain)))
+    output.line("   " + _("Why: {why}").format(why=sentences.advice_why(entry)))
+    output.line("   " + _("Rests on: {confidence}").format(confidence=sentences.confidence(entry.confidence)))
     if entry.risk:
-        output.line(f"   {_('Take care: this changes settings or hardware.')}")
+        output.line("   " + _("Take care: this changes settings or hardware."))
     for text in (entry.snippet or "").splitlines():
         output.line(f"     | {text}")
 

@@ -40,7 +40,11 @@ def list_sessions(
     """
     output = context.output(options)
     with context.setup(options) as setup:
-        stored = setup.sessions.list()
+        entries = setup.sessions.entries()
+        stored = [entry.summary for entry in entries if entry.summary is not None]
+        for entry in entries:
+            if entry.error is not None:
+                output.warn(sentences.error(entry.error))
         if output.json:
             body = document.head("sessions.list", None)
             body["sessions"] = [_summary(entry) for entry in stored]

@@ -14,9 +14,10 @@ from cyclopts.exceptions import (
     UnusedCliTokensError,
 )
 
+from gputuner.language.words import N_, _
 from gputuner.model.errors import UsageError
 
-_EXPECTED: dict[object, str] = {float: "a number", int: "a whole number"}
+_EXPECTED: dict[object, str] = {float: N_("a number"), int: N_("a whole number")}
 
 
 def usage_error(error: CycloptsError, commands: Sequence[str]) -> UsageError:
@@ -65,7 +66,7 @@ def _unknown_command(error: UnknownCommandError, commands: Sequence[str]) -> Usa
 def _coercion(error: CoercionError) -> UsageError:
     token, argument = error.token, error.argument
     option = (token.keyword if token else None) or (argument.name if argument else "")
-    expected = _EXPECTED.get(error.target_type, str(getattr(error.target_type, "__name__", error.target_type)))
+    expected = _(_EXPECTED.get(error.target_type, str(getattr(error.target_type, "__name__", error.target_type))))
     if get_origin(error.target_type) is Literal:
         expected = ", ".join(str(choice) for choice in get_args(error.target_type))
     return UsageError(

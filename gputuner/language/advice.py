@@ -1,97 +1,16 @@
 """Advice in words: a title, what to do, why, and what to measure where evidence is missing."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from string import Formatter
 
 from gputuner.language import numbers
+from gputuner.language.advice_words import ADVICE, QUESTIONS, AdviceWords
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
 from gputuner.language.steps import PRECISIONS
-from gputuner.language.words import CHINESE, N_, _, language
+from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdviceWords:
-    """The words of one rule; a sentence of ``why`` is left out where a value it needs was not measured."""
-
-    title: str
-    action: str
-    why: tuple[str, ...]
-
-
-ADVICE: dict[str, AdviceWords] = {
-    "batch.fastest": AdviceWords(
-        title=N_("Batch size {batch}"),
-        action=N_("Train {workload} with a batch of {batch} in {precision}."),
-        why=(
-            N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
-            N_("{reference_batch} gives {reference_rate:samples/s}."),
-            N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
-        ),
-    ),
-    "batch.fastest:rising": AdviceWords(
-        title=N_("Batch size {batch} or more"),
-        action=N_("Train {workload} with a batch of {batch} in {precision}, or more where it fits."),
-        why=(
-            N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."),
-            N_("{reference_batch} gives {reference_rate:samples/s}."),
-        ),
-    ),
-    "batch.safe_limit": AdviceWords(
-        title=N_("Largest safe batch: {safe}"),
-        action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
-        why=(
-            N_("{limit} ran."),
-            N_("{fails} did not fit."),
-            N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
-            N_("At {safe} the rate is {safe_rate:samples/s}."),
-        ),
-    ),
-    "batch.safe_limit:predicted": AdviceWords(
-        title=N_("Largest safe batch: about {safe}"),
-        action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
-        why=(
-            N_("Peak memory grows in a line with the batch and reaches the card's memory at {limit}; not tried out."),
-            N_("{safe} leaves a margin of {margin:fraction}."),
-        ),
-    ),
-    "precision.best": AdviceWords(
-        title=N_("Train in {precision}"),
-        action=N_("Train {workload} in {precision} instead of {baseline}."),
-        why=(
-            N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),
-            N_("Peak memory changes by {memory_change:change}."),
-        ),
-    ),
-    "precision.best:keep": AdviceWords(
-        title=N_("Stay with {precision}"),
-        action=N_("Keep training {workload} in {precision}; no other number format gains here."),
-        why=(N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),),
-    ),
-    "layout.channels_last": AdviceWords(
-        title=N_("Channels-last layout"),
-        action=N_("Put the model and the inputs of {workload} into the channels-last layout."),
-        why=(N_("In {precision} at batch {batch}: {rate:samples/s} with it, {other_rate:samples/s} without."),),
-    ),
-    "layout.channels_last:leave": AdviceWords(
-        title=N_("No channels-last layout"),
-        action=N_("Leave {workload} in the ordinary layout; channels-last is slower here."),
-        why=(N_("In {precision} at batch {batch}: {rate:samples/s} without it, {other_rate:samples/s} with it."),),
-    ),
-}
-
-QUESTIONS: dict[str, str] = {
-    "nothing_measured": N_("Nothing has been measured on this card yet."),
-    "training": N_("How fast this card trains has not been measured."),
-    "own_training": N_("All this was measured with {workload}; record while your own training runs."),
-    "batch_limit": N_("The largest batch was predicted, not tried out."),
-    "sharing": N_("What two trainings at once gain has not been measured."),
-    "sharing:repeat": N_("Two trainings at once were measured, but the figures do not hold; measure again."),
-    "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
-}
 
 
 def advice_title(entry: Advice) -> str:
@@ -151,6 +70,12 @@ def _words(entry: Advice) -> AdviceWords | None:
             key = "precision.best:keep"
         case "layout.channels_last" if params.get("use") is False:
             key = "layout.channels_last:leave"
+        case "batch.accumulate" if params.get("needed") is False:
+            key = "batch.accumulate:saves"
+        case "limit.thermal" if params.get("hardware") is True:
+            key = "limit.thermal:hardware"
+        case "jobs.one_or_two" if params.get("jobs") == 1:
+            key = "jobs.one_or_two:one"
         case _:
             key = entry.id
     return ADVICE.get(key)
@@ -162,6 +87,10 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for name in ("precision", "baseline"):
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
+    for other, rate in (("reference_batch", "reference_rate"), ("largest_measured", "largest_rate")):
+        if named.get(other) == named.get("batch"):
+            named.pop(other, None)
+            named.pop(rate, None)
     if "workload" in named:
         named["workload"] = workload(str(named["workload"]))
     return named

@@ -4,8 +4,8 @@ from gputuner.language.words import N_
 
 DRIVER: dict[str, str] = {
     "nvml_binding_missing": N_("The Python package nvidia-ml-py is missing; `pip install nvidia-ml-py` brings it."),
-    "nvml_binding_unusable": N_(
-        "The module pynvml at {file} is not NVIDIA's; uninstall the package it came from, then install nvidia-ml-py."
+    "nvml_impostor": N_(
+        "The module pynvml at {path} is not NVIDIA's; uninstall the package it came from, then install nvidia-ml-py."
     ),
     "nvml_library_missing": N_(
         "The NVIDIA driver is not installed (no libnvidia-ml.so.1); install it, or use the processor with --gpu cpu."
@@ -37,7 +37,6 @@ DRIVER: dict[str, str] = {
 }
 
 TELEMETRY: dict[str, str] = {
-    "nvml_binding_foreign": N_("The module pynvml at {file} is not from nvidia-ml-py; some readings may be missing."),
     "nvml_memory_includes_reserved": N_("With this driver, used memory includes what the driver reserves for itself."),
     "telemetry_call_hung": N_("A question to the card {card} has not come back; it is not asked again meanwhile."),
     "telemetry_card_failing": N_("The card {card} answers with errors ({error}); it is asked less often."),

@@ -14,7 +14,7 @@ _ENDINGS: dict[str, str] = {
 }
 
 _USAGE: dict[str, str] = {
-    "option_out_of_range": N_("{option} is {value}, but must lie between {low} and {high} {unit}."),
+    "option_out_of_range": N_("{option} is {value}, but must lie between {low} and {high}{unit}."),
     "option_value": N_("{option} cannot be {value}; it takes {expected}."),
     "option_needs_value": N_("{option} needs a value after it."),
     "option_repeated": N_("{option} was given more than once; give it once."),
@@ -28,6 +28,7 @@ _USAGE: dict[str, str] = {
     "minutes_out_of_range": N_("The time budget is {value} minutes, but must lie between {low} and {high}."),
     "duration_out_of_range": N_("The duration is {value} s, but must be above 0 and at most ten years."),
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
+    "simulate_or_replay": N_("--simulate and --replay exclude each other; leave one out."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
     "selection_empty": N_("--gpu names no card; name one, or leave the option out."),
     "selection_ambiguous": N_("--gpu {selector} fits several cards ({matches}); give more of the UUID."),
@@ -47,6 +48,8 @@ _USAGE: dict[str, str] = {
 
 _CARDS: dict[str, str] = {
     "no_such_card": N_("There is no card {card} here; see what `gputuner --cli devices` lists."),
+    "no_cards": N_("No card was found; `gputuner --cli doctor` says why, and `--gpu cpu` measures the processor."),
+    "no_nvidia_card": N_("There is no NVIDIA card here, so --gpu {selector} names none; --gpu cpu is the processor."),
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
     "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
     "card_asleep": N_("{card} sleeps and is not woken by watching; start something on it first, then try again."),
@@ -103,6 +106,10 @@ _FILES: dict[str, str] = {
     "record_malformed": N_("A record of the session is damaged and cannot be read."),
     "export_extra_missing": N_("Parquet needs the package pyarrow; install it, or export as csv or json."),
     "export_exists": N_("{path} exists already; name another file with --out."),
+    "export_failed": N_("{path} cannot be written: {message}"),
+    "preferences_newer": N_("{path} was written by a newer gputuner; update this one."),
+    "preference_unknown": N_("There is no preference {key}."),
+    "preference_value": N_("The preference {key} cannot be {value}."),
     "export_form": N_("There is no form {form}; there are csv, json and parquet."),
 }
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gputuner.language.filling import fill
+from gputuner.language.warnings import warning
 from gputuner.language.words import N_
 from gputuner.model.findings import Finding
 
@@ -101,10 +102,7 @@ FINDINGS: dict[str, FindingWords] = {
 def finding(entry: Finding) -> str:
     """How it stands."""
     words = FINDINGS.get(entry.code)
-    if words is None:
-        values = ", ".join(f"{name} {value}" for name, value in entry.params.items())
-        return f"{entry.code.replace('_', ' ')}: {values}" if values else entry.code.replace("_", " ")
-    return fill(words.what, entry.params)
+    return fill(words.what, entry.params) if words else warning(entry.code, entry.params)
 
 
 def remedy(entry: Finding) -> str:

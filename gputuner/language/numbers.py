@@ -30,7 +30,9 @@ def number(value: float, digits: int = 3) -> str:
         return str(int(value))
     rounded = float(f"{value:.{digits}g}")
     decimals = max(0, digits - 1 - floor(log10(abs(rounded)))) if rounded else 0
-    return f"{value if decimals == 0 else rounded:.{decimals}f}"
+    if not decimals:
+        return f"{value:.0f}"
+    return f"{rounded:.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:

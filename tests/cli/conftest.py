@@ -184,6 +184,7 @@ class FeedInMemory:
     ticks: Sequence[Tick]
     origin: Origin = Origin.SIMULATED
     subscribers: int = 0
+    state: FeedState = FeedState.OK
 
     def cards(self) -> tuple[CardInfo, ...]:
         return self.known
@@ -205,7 +206,7 @@ class FeedInMemory:
         return None
 
     def status(self) -> FeedStatus:
-        return FeedStatus(state=FeedState.ENDED)
+        return FeedStatus(state=self.state)
 
     def close(self) -> None:
         self.ticks = ()
@@ -246,13 +247,23 @@ class StoredInMemory:
         self.closed = True
 
 
+@dataclass(frozen=True)
+class EntryInMemory:
+    path: Path
+    summary: SummaryInMemory | None = None
+    error: StoreError | None = None
+
+
 @dataclass
 class LibraryInMemory:
     folder: Path
+    damaged: dict[Path, StoreError] = field(default_factory=dict)
     names: list[str] = field(default_factory=lambda: [RUN_ID, "20261129-080000-record-c3d4"])
 
-    def list(self) -> Sequence[SummaryInMemory]:
-        return [SummaryInMemory(path=self.folder / f"{name}.sqlite", run_id=name) for name in self.names]
+    def entries(self) -> Sequence[EntryInMemory]:
+        found = [self.folder / f"{name}.sqlite" for name in self.names]
+        damaged = [EntryInMemory(path, None, error) for path, error in self.damaged.items()]
+        return [*(EntryInMemory(path, SummaryInMemory(path=path, run_id=path.stem)) for path in found), *damaged]
 
     def find(self, which: str | None) -> Path:
         fitting = [name for name in self.names if which is None or name.startswith(which)]

@@ -1,0 +1,224 @@
+"""The words of each rule and each open question; a key after a colon is a variant of its rule."""
+
+from dataclasses import dataclass
+
+from gputuner.language.words import N_
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceWords:
+    """The words of one rule; a sentence of ``why`` is left out where a value it needs was not measured."""
+
+    title: str
+    action: str
+    why: tuple[str, ...]
+
+
+ADVICE: dict[str, AdviceWords] = {
+    "batch.fastest": AdviceWords(
+        title=N_("Batch size {batch}"),
+        action=N_("Train {workload} with a batch of {batch} in {precision}."),
+        why=(
+            N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
+            N_("{reference_batch} gives {reference_rate:samples/s}."),
+            N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
+        ),
+    ),
+    "batch.fastest:rising": AdviceWords(
+        title=N_("Batch size {batch} or more"),
+        action=N_("Train {workload} with a batch of {batch} in {precision}, or more where it fits."),
+        why=(
+            N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."),
+            N_("{reference_batch} gives {reference_rate:samples/s}."),
+        ),
+    ),
+    "batch.safe_limit": AdviceWords(
+        title=N_("Largest safe batch: {safe}"),
+        action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
+        why=(
+            N_("{limit} ran."),
+            N_("{fails} did not fit."),
+            N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
+            N_("At {safe} the rate is {safe_rate:samples/s}."),
+        ),
+    ),
+    "batch.safe_limit:predicted": AdviceWords(
+        title=N_("Largest safe batch: about {safe}"),
+        action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
+        why=(
+            N_("Peak memory grows in a line with the batch and reaches the card's memory at {limit}; not tried out."),
+            N_("{safe} leaves a margin of {margin:fraction}."),
+        ),
+    ),
+    "precision.best": AdviceWords(
+        title=N_("Train in {precision}"),
+        action=N_("Train {workload} in {precision} instead of {baseline}."),
+        why=(
+            N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),
+            N_("Peak memory changes by {memory_change:change}."),
+        ),
+    ),
+    "precision.best:keep": AdviceWords(
+        title=N_("Stay with {precision}"),
+        action=N_("Keep training {workload} in {precision}; no other number format gains here."),
+        why=(N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),),
+    ),
+    "layout.channels_last": AdviceWords(
+        title=N_("Channels-last layout"),
+        action=N_("Put the model and the inputs of {workload} into the channels-last layout."),
+        why=(N_("In {precision} at batch {batch}: {rate:samples/s} with it, {other_rate:samples/s} without."),),
+    ),
+    "layout.channels_last:leave": AdviceWords(
+        title=N_("No channels-last layout"),
+        action=N_("Leave {workload} in the ordinary layout; channels-last is slower here."),
+        why=(N_("In {precision} at batch {batch}: {rate:samples/s} without it, {other_rate:samples/s} with it."),),
+    ),
+    "batch.accumulate": AdviceWords(
+        title=N_("Gradient accumulation: {micro} × {steps}"),
+        action=N_("Keep the effective batch of {effective} for {workload} as {steps} steps of {micro}."),
+        why=(
+            N_("{effective} samples at once do not fit safely in {precision}; {safe} do."),
+            N_("At {micro} the rate is {rate:samples/s}."),
+            N_("{other_micro} × {other_steps} would fill the memory better, but makes it {other_effective}."),
+        ),
+    ),
+    "batch.accumulate:saves": AdviceWords(
+        title=N_("Gradient accumulation saves memory: {micro} × {steps}"),
+        action=N_(
+            "Run an effective batch of {effective} for {workload} as {steps} steps of {micro}: same rate, less memory."
+        ),
+        why=(
+            N_("{micro} needs {memory_micro_bytes:bytes}, {effective} at once {memory_effective_bytes:bytes}."),
+            N_("At {micro} the rate is {rate:samples/s}."),
+        ),
+    ),
+    "host.governor": AdviceWords(
+        title=N_("Frequency governor of the processor"),
+        action=N_("Set the governor to performance while you train."),
+        why=(N_("It is {governor}: the clock rises only after load has come, and short training steps wait for it."),),
+    ),
+    "host.quota": AdviceWords(
+        title=N_("Processor quota"),
+        action=N_("Give the data loader {workers} workers, or raise the container's quota."),
+        why=(
+            N_(
+                "The container may use {quota} of the {cores} cores it sees; loaders sized by what "
+                "they see are throttled."
+            ),
+        ),
+    ),
+    "host.threads": AdviceWords(
+        title=N_("Threads of torch: {cores}"),
+        action=N_("Let torch use {cores} threads."),
+        why=(N_("It uses {threads}; it may use {cores} cores."),),
+    ),
+    "host.launch_bound": AdviceWords(
+        title=N_("Small batches leave the card waiting"),
+        action=N_("Train {workload} with a batch of {up_to_batch} or more, or compile the model."),
+        why=(
+            N_(
+                "Up to a batch of {up_to_batch} a step takes about the same {step_s:s}: the card "
+                "waits to be given work."
+            ),
+        ),
+    ),
+    "limit.power": AdviceWords(
+        title=N_("Limited by power"),
+        action=N_(
+            "Ordinary under full load: cooling will not make it faster, only a higher power limit or less work would."
+        ),
+        why=(
+            N_("The power limit held the clock back {share:fraction} of the time ({workload})."),
+            N_("The card drew {power_w:W} of {limit_w:W}."),
+            N_("The SM clock was {sm_clock_mhz:MHz}, it could be {sm_clock_max_mhz:MHz}."),
+            N_("The limit can be set up to {limit_max_w:W}."),
+        ),
+    ),
+    "limit.power_brake": AdviceWords(
+        title=N_("Power brake"),
+        action=N_("Check the power supply and every power cable of the card."),
+        why=(N_("The board made the card slow down {share:fraction} of the time ({workload})."),),
+    ),
+    "limit.thermal": AdviceWords(
+        title=N_("Limited by heat"),
+        action=N_("Improve the cooling: clean it, let the fan run faster, give the card air."),
+        why=(
+            N_("Heat held the clock back {share:fraction} of the time ({workload})."),
+            N_("The core was at {core_c:degC}."),
+            N_("The target is {target_c:degC}."),
+            N_("The fan ran at {fan_fraction:fraction}."),
+        ),
+    ),
+    "limit.thermal:hardware": AdviceWords(
+        title=N_("Too hot: the hardware slows the card down"),
+        action=N_("Mend the cooling before you go on: cooler contact, fan, air flow."),
+        why=(
+            N_("The hardware slowed the card down {share:fraction} of the time ({workload})."),
+            N_("The core was at {core_c:degC}."),
+            N_("Slowdown begins at {slowdown_c:degC}."),
+            N_("The fan ran at {fan_fraction:fraction}."),
+        ),
+    ),
+    "memory_heat.suspected": AdviceWords(
+        title=N_("Memory or hotspot probably too hot"),
+        action=N_("Check the thermal pads of the memory and the air over the back of the card."),
+        why=(
+            N_(
+                "The card slowed down for heat {share:fraction} of the time although the core was at "
+                "{core_c:degC} only."
+            ),
+            N_("The target of the core is {target_c:degC}."),
+            N_("The memory was at {memory_c:degC}."),
+        ),
+    ),
+    "link.narrow": AdviceWords(
+        title=N_("PCIe link below its maximum"),
+        action=N_("Put the card into a slot with {width_max} lanes; check riser, slot sharing and BIOS."),
+        why=(
+            N_(
+                "Under load the link ran at PCIe {generation} × {width}; the card can do "
+                "{generation_max} × {width_max}."
+            ),
+            N_("That is {bandwidth_share:fraction} of the bandwidth."),
+        ),
+    ),
+    "card.busy": AdviceWords(
+        title=N_("Others compute on the card"),
+        action=N_("End or move them for the full rate and clean figures: {names}."),
+        why=(N_("Other processes on the card: {count}; they hold {bytes:bytes}."),),
+    ),
+    "card.unowned_memory": AdviceWords(
+        title=N_("Memory in use without an owner"),
+        action=N_("Look for dead processes, other containers or MPS that hold it."),
+        why=(N_("{bytes:bytes} are in use that no visible process owns."),),
+    ),
+    "jobs.one_or_two": AdviceWords(
+        title=N_("Two trainings at once"),
+        action=N_("Run {jobs} trainings of {workload} at batch {batch} at once."),
+        why=(
+            N_(
+                "Together they do {together} times the work of one after the other; each takes "
+                "{slowdown} times as long."
+            ),
+            N_("One alone at its best batch does {alone_tuned} times."),
+        ),
+    ),
+    "jobs.one_or_two:one": AdviceWords(
+        title=N_("One training at a time"),
+        action=N_("Run trainings one after the other."),
+        why=(
+            N_("{tried} at once at batch {batch} do {together} times the work of one after the other."),
+            N_("One alone at its best batch does {alone_tuned} times."),
+        ),
+    ),
+}
+
+QUESTIONS: dict[str, str] = {
+    "nothing_measured": N_("Nothing has been measured on this card yet."),
+    "training": N_("How fast this card trains has not been measured."),
+    "own_training": N_("All this was measured with {workload}; record while your own training runs."),
+    "batch_limit": N_("The largest batch was predicted, not tried out."),
+    "sharing": N_("What two trainings at once gain has not been measured."),
+    "sharing:repeat": N_("Two trainings at once were measured, but the figures do not hold; measure again."),
+    "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
+}
