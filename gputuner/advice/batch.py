@@ -84,6 +84,10 @@ def safe_rule(evidence: Evidence) -> list[Advice]:
         best = evidence.last("batch_fastest", precision=precision, channels_last=channels_last)
         if "rate" in safe.extra:
             params["safe_rate"] = safe.extra["rate"]
+        near = evidence.of("train_throughput", phase="limit", precision=precision, channels_last=channels_last)
+        if near:
+            params["limit_rate"] = near[-1].value
+            points.append(near[-1])
         if best is not None and "rate" in best.extra:
             params |= {"fastest": int(best.value), "fastest_rate": best.extra["rate"]}
             points.append(best)

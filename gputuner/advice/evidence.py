@@ -10,8 +10,8 @@ from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses
 
-RATE_PHASES = ("probe", "memory", "safe", "limit")
-"""Phases of ``train_throughput`` that may be compared with each other (one job, alone, from a rested card)."""
+RATE_PHASES = ("probe", "memory", "safe")
+"""Phases of ``train_throughput`` that may be recommended: one job, alone, at a batch that is safe to use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,10 +106,12 @@ NUMERICS = ("fp32", "tf32", "bf16", "fp16")
 """Formats from the most forgiving to the one that needs loss scaling."""
 PRECISION_WITHIN = 0.02
 """A format with harder numerics must be faster by more than this."""
+SCALER_WITHIN = 0.05
+"""FP16 must be faster than what needs no loss scaling by more than this."""
 
 
 def preferred_precision(rates: Mapping[str, float], within: float = PRECISION_WITHIN) -> str:
-    """The most forgiving format whose rate lies within ``within`` of the best.
+    """The most forgiving format whose rate lies within ``within`` of the best; FP16 only where it gains over 5 %.
 
     Raises:
         ValueError: no rates, or none of a known format.
@@ -117,5 +119,9 @@ def preferred_precision(rates: Mapping[str, float], within: float = PRECISION_WI
     known = [name for name in NUMERICS if name in rates]
     if not known:
         raise ValueError("no rates")
-    best = max(rates[name] for name in known)
-    return next(name for name in known if rates[name] >= (1.0 - within) * best)
+    unscaled = [name for name in known if name != "fp16"]
+    if not unscaled:
+        return "fp16"
+    best = max(rates[name] for name in unscaled)
+    chosen = next(name for name in unscaled if rates[name] >= (1.0 - within) * best)
+    return "fp16" if rates.get("fp16", 0.0) > (1.0 + SCALER_WITHIN) * rates[chosen] else chosen

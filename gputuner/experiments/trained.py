@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
+from gputuner.advice.evidence import RATE_PHASES
 from gputuner.analysis.memory import MemoryLine, fit_memory_line
 from gputuner.analysis.throughput import fastest_batch, preferred_precision
 from gputuner.experiments.course import Attempt, Course
@@ -41,7 +42,8 @@ class Setting:
 class Trained:
     """What is known so far: rates (samples/s) and peak memory (bytes) by setting and batch.
 
-    ``rates`` may be compared; ``ran`` also holds the batches that were only shown to run (a step or two).
+    ``rates`` may be recommended; ``ran`` also holds batches that were only shown to run (near the limit, or for a step
+    or two).
     """
 
     rates: dict[Setting, dict[int, float]] = field(default_factory=lambda: {})
@@ -54,7 +56,8 @@ class Trained:
     def keep(self, setting: Setting, batch: int, point: Point, trial: Trial) -> None:
         """Add a measured point."""
         self.ran.setdefault(setting, {})[batch] = point.value
-        if not trial.too_slow or setting not in self.rates:
+        usable = point.params["phase"] in RATE_PHASES and not trial.too_slow
+        if usable or setting not in self.rates:
             self.rates.setdefault(setting, {})[batch] = point.value
         peak = trial.memory.get("allocated_peak_bytes")
         if peak:
@@ -76,7 +79,7 @@ class Trained:
         return line.limit(self.capacity_bytes)
 
     def best(self) -> tuple[Setting, int] | None:
-        """The setting to recommend (fastest, but easier numerics where they cost < 2 %), and its fastest batch."""
+        """The setting to recommend (fastest, but easier numerics where they cost little), and its fastest batch."""
         if not self.rates:
             return None
         tops = {setting: max(rates.values()) for setting, rates in self.rates.items()}
@@ -148,6 +151,7 @@ def train_work(
         budget_s=budget_s or 4 * measure_s + 20.0,
         fresh=fresh,
         warmup_s=warm,
+        size_param="batch",
     )
 
 

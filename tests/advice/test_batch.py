@@ -40,8 +40,10 @@ def test_one_batch_is_no_comparison(lab):
 
 
 def test_safe_limit_keeps_limit_safe_and_fastest_apart(lab):
-    evidence = lab.Evidence(card=lab.card(), points=(*lab.ladder(), *lab.limits(552, 496, 128)))
+    near = lab.rate("near", 552, 470.0, phase="limit")
+    evidence = lab.Evidence(card=lab.card(), points=(*lab.ladder(), near, *lab.limits(552, 496, 128)))
     (told,) = safe_rule(evidence)
+    assert told.params["limit_rate"] == 470.0
     assert (told.params["limit"], told.params["safe"], told.params["fastest"]) == (552, 496, 128)
     assert told.params["fails"] == 568
     assert told.params["safe_rate"] == 990.0

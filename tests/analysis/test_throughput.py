@@ -70,5 +70,7 @@ def test_step_cost_of_an_exact_line(fixed, slope):
 
 def test_harder_numerics_must_earn_their_place():
     assert preferred_precision({"tf32": 100.0, "bf16": 101.0, "fp16": 101.5}) == "tf32"
-    assert preferred_precision({"tf32": 100.0, "bf16": 150.0, "fp16": 152.0}) == "bf16"
+    assert preferred_precision({"tf32": 100.0, "bf16": 150.0, "fp16": 156.0}) == "bf16"
+    assert preferred_precision({"tf32": 100.0, "bf16": 150.0, "fp16": 158.0}) == "fp16"
+    assert preferred_precision({"fp16": 1.0}) == "fp16"
     assert preferred_precision({"fp32": 2257.0, "bf16": 2526.0, "fp16": 3125.0}) == "fp16"

@@ -65,12 +65,34 @@ def test_fastest_is_the_smallest_within_the_band(lab):
     rates = {
         p.params["batch"]: p.value
         for p in told.of("train_throughput")
-        if p.params["phase"] in ("probe", "memory", "safe", "limit")
+        if p.params["phase"] in ("probe", "memory", "safe")
         and p.params["precision"] == found.params["precision"]
         and p.params["channels_last"] == found.params["channels_last"]
     }
     assert found.value == min(b for b, r in rates.items() if r >= 0.985 * max(rates.values()))
     assert found.extra["low"] <= found.value <= found.extra["high"]
+
+
+def test_a_cliff_near_the_limit_is_seen_and_never_recommended(lab):
+    """As EDSR under a cap: beyond some size the rate halves without running out of memory."""
+    card = lab.h200(24.0)
+    for table in card.rates.values():
+        table += [(520, table[-1][1]), (530, 0.47 * table[-1][1]), (600, 0.47 * table[-1][1])]
+    told = run(lab, card)
+    (near,) = told.of("train_throughput", phase="limit")
+    (safe,) = told.of("batch_safe")
+    (found,) = told.of("batch_fastest")
+    assert near.value < 0.6 * found.extra["rate"]
+    assert found.value <= safe.value
+    assert safe.extra["rate"] > 0.9 * found.extra["rate"]
+
+
+def test_fastest_is_never_above_safe(lab):
+    """Even where the rate keeps rising up to the limit."""
+    card = lab.h200(11.0)
+    card.rates = {name: [(1, 10.0), (1024, 10000.0)] for name in card.rates}
+    told = run(lab, card)
+    assert told.of("batch_fastest")[0].value <= told.of("batch_safe")[0].value
 
 
 def test_after_an_out_of_memory_the_next_work_is_fresh(lab):
