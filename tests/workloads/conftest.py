@@ -10,13 +10,24 @@ import pytest
 from gputuner.workloads.launch import worker_command, worker_environment
 
 Message = dict[str, Any]
+START = "sys.exit(main("
 
 
 class WorkerProcess:
     """A real worker, spoken to as the engine does."""
 
-    def __init__(self, python: str = sys.executable, cap: int | None = None, options: tuple[str, ...] = ()) -> None:
-        command = worker_command(python, "cpu", cap)
+    def __init__(
+        self,
+        python: str = sys.executable,
+        device: str = "cpu",
+        cap: int | None = None,
+        options: tuple[str, ...] = (),
+        before_start: str = "",
+    ) -> None:
+        """``before_start``: Python that runs in the worker's process before its main, to shelve further bodies."""
+        command = worker_command(python, device, cap)
+        assert START in command[2]
+        command[2] = command[2].replace(START, before_start + START)
         self.process = subprocess.Popen(
             [command[0], *options, *command[1:]],
             stdin=subprocess.PIPE,
@@ -45,7 +56,7 @@ class WorkerProcess:
                 return message
 
     def trial(self, workload: str, params: dict[str, object], **more: object) -> Message:
-        """Run one trial to its end."""
+        """Run one trial to its end; its ``result`` or ``failed``."""
         self.ask(workload, params, **more)
         return self.until("result", "failed")
 

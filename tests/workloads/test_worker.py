@@ -157,6 +157,52 @@ def test_what_fits_under_the_cap_runs(start_worker):
     assert 3 * 4 * 2048**2 <= result["memory"]["allocated_peak_bytes"] <= 128 << 20
 
 
+NOISY = """
+import os
+from gputuner.workloads.bodies import shelf
+class Noisy(shelf.Matmul):
+    def iterate(self):
+        print('{"kind": "result"}')
+        os.write(1, b'{"kind": "armed"}\\n')
+        os.system("echo noise of a child")
+        assert sys.stdin.read() == ""
+        super().iterate()
+def wanting(device, *, seed):
+    import no_such_package
+shelf.BODIES.update(noisy=Noisy, wanting=wanting)
+"""
+
+
+def test_chatter_of_bodies_and_their_children_does_not_reach_the_engine(start_worker):
+    worker = start_worker(before_start=NOISY)
+    worker.ask("noisy", SMALL, measure_s=0.01)
+    kinds = []
+    while "result" not in kinds:
+        kinds.append(worker.receive()["kind"])
+    assert set(kinds) <= {"ready", "device", "progress", "result"}
+    assert worker.trial("matmul", SMALL)["kind"] == "result"
+
+
+def test_a_body_that_lacks_its_package_is_named(start_worker):
+    failed = start_worker(before_start=NOISY).trial("wanting", {})
+    assert (failed["error"], failed["message"]) == ("extra_missing", "No module named 'no_such_package'")
+
+
+def test_without_a_card_cuda_is_told_to_be_unavailable(start_worker):
+    worker = start_worker(device="cuda")  # the environment hides every card
+    message = worker.receive()
+    assert (message["kind"], message["code"]) == ("unusable", "cuda_unavailable")
+    assert message["params"]["reason"] in ("build_without_cuda", "no_driver", "no_card")
+    assert worker.wait() == 3
+
+
+def test_copy_counts_bytes_read_and_written(worker):
+    result = worker.trial("copy", {"bytes": 1 << 24}, measure_s=0.05)
+    assert result["work"] == {"bytes": 2 << 24}
+    assert result["relative_error"] == 0
+    assert result["notes"]["kernel"] in ("copy", "elementwise")
+
+
 def test_the_worker_does_not_depend_on_the_current_folder(tmp_path: Path, start_worker, monkeypatch):
     (tmp_path / "json.py").write_text("raise SystemExit('shadowed')")
     monkeypatch.chdir(tmp_path)

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from gputuner.workloads.bodies.body import Body
+from gputuner.workloads.bodies.copy import Copy
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.matmul import Matmul
+from gputuner.workloads.bodies.resnet50 import ResNet50Training
 
-BODIES: "dict[str, Callable[..., Body]]" = {"matmul": Matmul}
+BODIES: "dict[str, Callable[..., Body]]" = {"matmul": Matmul, "copy": Copy, "resnet50": ResNet50Training}
 
 
 def make_body(workload: str, device: Device, params: "dict[str, Any]", seed: int) -> Body:

@@ -1,0 +1,32 @@
+import pytest
+
+pytest.importorskip("torch")
+
+from gputuner.workloads.bodies.trial import Request, iterations_for, settled, window_s
+
+
+@pytest.mark.parametrize(
+    ("measure_s", "expected"), [(0.2, 0.01), (5.0, 0.01), (20.0, 0.04), (60.0, 0.1), (3600.0, 0.1)]
+)
+def test_windows_grow_from_bursts_to_minutes(measure_s, expected):
+    assert window_s(measure_s) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("iteration_s", "expected"), [(0.0014, 7), (0.01, 1), (3.0, 1), (0.0, 100_000)])
+def test_a_window_holds_whole_iterations(iteration_s, expected):
+    assert iterations_for(0.01, iteration_s) == expected
+
+
+def test_steady_needs_six_windows_that_agree_within_one_percent():
+    assert not settled([1.0] * 5)
+    assert settled([1.0] * 6)
+    assert settled([2.0, 1.5, 1.005, 1.0, 1.004, 0.999, 1.0, 1.0])
+    assert not settled([1.1, 1.09, 1.08, 1.07, 1.06, 1.05])
+    assert settled([1.0, 1.0, 9.0, 1.0, 9.0, 1.0])  # single outliers do not count
+
+
+def test_a_request_is_read_from_its_message():
+    message = {"kind": "trial", "id": 7, "workload": "matmul", "measure_s": 1, "budget_s": 10}
+    request = Request.from_message(message)
+    assert (request.id, request.params, request.warmup_s, request.barrier, request.seed) == ("7", {}, None, False, 0)
+    assert Request.from_message({**message, "warmup_s": 0}).warmup_s == 0.0
