@@ -50,6 +50,7 @@ class Conductor(QObject):
         self.feed = self.home
         self.last_session: Path | None = None
         self._recording_since: float | None = None
+        self.last_planned: Planned | None = None
         self._preview_number = 0
         self._second = QTimer(self)
         self._second.setInterval(1000)
@@ -91,6 +92,7 @@ class Conductor(QObject):
 
         def answer(planned: Planned) -> None:
             if number == self._preview_number:
+                self.last_planned = planned
                 self.planned.emit(planned)
 
         def fail(err: Exception) -> None:

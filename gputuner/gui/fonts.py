@@ -22,6 +22,15 @@ def use_system_font(application: QApplication) -> None:
     application.setFont(font)
 
 
+def painted(size: int, bold: bool = False) -> QFont:
+    """The window's font for text that a widget paints itself (the style sheet does not reach it), in pixels."""
+    font = QFont(QApplication.font())
+    font.setPixelSize(size)
+    if bold:
+        font.setWeight(QFont.Weight.DemiBold)
+    return font
+
+
 def tabular(widget: QWidget) -> None:
     """Give ``widget`` digits of equal width."""
     font = QFont(widget.font())

@@ -1,4 +1,4 @@
-"""From the figures of a run to what its pictures and tables show; no figure is computed here, only chosen and scaled."""
+"""From the figures of a run to what its pictures and tables show: chosen and scaled, never computed."""
 
 from collections.abc import Iterable
 
@@ -23,12 +23,6 @@ def of_metric(points: Iterable[Point], metric: str) -> list[Point]:
 def figure(entry: Scalar | None) -> float | None:
     """A parameter or extra as a number."""
     return float(entry) if isinstance(entry, (int, float)) and not isinstance(entry, bool) else None
-
-
-def precision_words(params: dict[str, Scalar]) -> str:
-    """``BF16`` or ``BF16, channels-last``."""
-    name = str(params.get("precision", "")).upper()
-    return f"{name} {_('channels-last')}" if params.get("channels_last") is True else name
 
 
 def value_words(point: Point) -> str:
@@ -96,7 +90,7 @@ def _sheet(point: Point) -> float | None:
 def _peak_row(point: Point, top: float, colour: str) -> BarRow:
     phase = point.params.get("phase")
     burst = phase == "burst"
-    name = str(point.params.get("precision", "")).upper() or sentences.metric(point.metric)
+    name = str(point.params.get("precision", "")).upper() or _("copy")
     if phase is not None:
         name += " · " + (_("from cold") if burst else _("sustained"))
     share = figure(point.extra.get("fraction_of_sheet"))
@@ -105,7 +99,7 @@ def _peak_row(point: Point, top: float, colour: str) -> BarRow:
     if share is not None:
         notes.append(f"{share * 100:.0f} %")
     if at_clock is not None:
-        notes.append(_("({share} % at its clock)").format(share=f"{at_clock * 100:.0f}"))
+        notes.append(_("({share} % at clock)").format(share=f"{at_clock * 100:.0f}"))
     spread = point.spread
     return BarRow(
         name=name,

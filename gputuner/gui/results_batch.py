@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gputuner.gui.plots.batch_plot import BatchDot, BatchMark, BatchSeries
-from gputuner.gui.results import GIB, RATE_PHASES, figure, of_metric, point_hint, precision_words
+from gputuner.gui.results import GIB, RATE_PHASES, figure, of_metric, point_hint
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language.words import _
@@ -22,6 +22,8 @@ class BatchPicture:
     memory: tuple[BatchSeries, ...]
     memory_limit: tuple[str, float] | None
     ends: tuple[float, float] | None
+    unit: str
+    """What stands beside the title of the rates: unit, interval, layout."""
 
     @property
     def empty(self) -> bool:
@@ -43,20 +45,36 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
     limit, safe = _figures(facts, "batch_limit"), _figures(facts, "batch_safe")
     edges = [*(p.params["batch"] for p in training), *fastest.values(), *limit.values()]
     batches = [b for b in (figure(edge) for edge in edges) if b]
+    usual = _usual_layout(groups)
     return BatchPicture(
-        rates=tuple(_rate_series(key, points, theme) for key, points in groups.items()),
+        rates=tuple(_rate_series(key, points, theme, usual) for key, points in groups.items()),
         rate_marks=tuple(_marks(fastest, safe, limit, theme)),
-        memory=tuple(_memory_series(facts, groups, theme)),
+        memory=tuple(_memory_series(facts, groups, theme, usual)),
         memory_limit=_capacity(facts, training),
         ends=(min(batches), max(batches)) if batches else None,
+        unit=_("samples/s, channels-last; bars: 95 % interval, hollow: checked")
+        if usual
+        else _("samples/s; bars: 95 % interval, hollow: checked"),
     )
+
+
+def _usual_layout(groups: dict[_Key, list[Point]]) -> bool:
+    """Whether most series are channels-last; only the others are named so."""
+    return sum(1 if key[1] else -1 for key in groups) > 0
+
+
+def _name(key: _Key, usual: bool) -> str:
+    name = key[0].upper()
+    if key[1] == usual:
+        return name
+    return f"{name} {_('channels-last')}" if key[1] else f"{name} {_('plain layout')}"
 
 
 def _figures(facts: RunFacts, metric: str) -> dict[_Key, float]:
     return {_key(point.params): point.value for point in of_metric(facts.points, metric)}
 
 
-def _rate_series(key: _Key, points: list[Point], theme: Theme) -> BatchSeries:
+def _rate_series(key: _Key, points: list[Point], theme: Theme, usual: bool) -> BatchSeries:
     best = max(points, key=lambda p: p.value)
     dots = tuple(
         BatchDot(
@@ -70,8 +88,8 @@ def _rate_series(key: _Key, points: list[Point], theme: Theme) -> BatchSeries:
         )
         for p in points
     )
-    name = f"{precision_words({'precision': key[0], 'channels_last': key[1]})} {best.value:.0f}"
-    return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] and key[0] == "fp32")
+    name = f"{_name(key, usual)} {best.value:.0f}"
+    return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] != usual)
 
 
 def _marks(
@@ -93,7 +111,7 @@ def _marks(
     return marks
 
 
-def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Theme) -> list[BatchSeries]:
+def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Theme, usual: bool) -> list[BatchSeries]:
     lines = {_key(p.params): p for p in of_metric(facts.points, "memory_per_sample")}
     result: list[BatchSeries] = []
     for key, points in groups.items():
@@ -126,9 +144,10 @@ def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Them
                 )
             )
         if dots:
-            name = precision_words({"precision": key[0], "channels_last": key[1]})
             colour = theme.precision(key[0])
-            result.append(BatchSeries(name=name, colour=colour, dots=tuple(dots), joined=False, line=fitted))
+            result.append(
+                BatchSeries(name=_name(key, usual), colour=colour, dots=tuple(dots), joined=False, line=fitted)
+            )
     return result
 
 

@@ -48,6 +48,7 @@ def _measure(window: MainWindow) -> int:
     window.show_page("tune")
     if not window.tune.can_start:
         return 0
+    wait_until(lambda: bool(window.tune.setup.plan_text), CALL_LIMIT_S)
     window.tune.start()
     wait_until(lambda: not conductor.tune_run.busy, RUN_LIMIT_S)
     state = conductor.tune

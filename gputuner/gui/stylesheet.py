@@ -28,8 +28,10 @@ QLabel[role="legend"] { font-size: %(small)dpx; }
 QLabel[role="gain"] { color: %(accent)s; font-weight: 600; }
 QLabel[role="danger"] { color: %(danger)s; }
 QLabel[role="good"] { color: %(good)s; }
-QLabel[role="code"] { font-family: monospace; font-size: %(small)dpx; background: %(sunk)s;
-  border-radius: 4px; padding: 6px; }
+QPlainTextEdit[role="code"] { font-family: monospace; font-size: %(code)dpx; background: %(sunk)s; color: %(text)s;
+  border: 1px solid %(sunk)s; border-radius: 4px; padding: 2px 4px; selection-background-color: %(accent)s;
+  selection-color: %(on_accent)s; }
+QPlainTextEdit[role="code"]:focus { border-color: %(accent)s; }
 
 QPushButton, QToolButton { background: %(surface)s; border: 1px solid %(line)s; border-radius: %(radius)dpx;
   padding: 4px 12px; min-height: 20px; }
@@ -46,16 +48,14 @@ QPushButton[chip="true"]:checked { border: 1px solid %(accent)s; background: %(s
 QPushButton[quiet="true"], QToolButton[quiet="true"] { border-color: transparent; background: transparent; }
 QPushButton[quiet="true"]:hover, QToolButton[quiet="true"]:hover { background: %(sunk)s; }
 QPushButton[quiet="true"]:focus, QToolButton[quiet="true"]:focus { border-color: %(accent)s; }
-QPushButton[quiet="true"]:checked, QToolButton[quiet="true"]:checked { background: %(sunk)s; color: %(accent)s;
-  font-weight: 600; }
+QPushButton[quiet="true"]:checked, QToolButton[quiet="true"]:checked { background: %(sunk)s; color: %(accent)s; }
 QPushButton[small="true"] { font-size: %(small)dpx; padding: 1px 8px; min-height: 18px; }
 QPushButton[segment="true"] { padding: 3px 10px; }
-QPushButton[segment="true"]:checked { background: %(sunk)s; border-color: %(accent)s; color: %(accent)s;
-  font-weight: 600; }
+QPushButton[segment="true"]:checked { background: %(sunk)s; border-color: %(accent)s; color: %(accent)s; }
 QToolButton[nav="true"] { text-align: left; border: 1px solid transparent; background: transparent; color: %(muted)s;
   padding: 6px 8px; }
 QToolButton[nav="true"]:hover { background: %(sunk)s; }
-QToolButton[nav="true"]:checked { background: %(sunk)s; color: %(accent)s; font-weight: 600; }
+QToolButton[nav="true"]:checked { background: %(sunk)s; color: %(accent)s; }
 QToolButton[nav="true"]:focus { border-color: %(accent)s; }
 QToolButton::menu-indicator { image: none; width: 0; }
 
@@ -65,6 +65,7 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(background)s; bor
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: %(accent)s; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: %(muted)s;
   border-color: %(line)s; }
+QAbstractSpinBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: %(surface)s; border: 1px solid %(line)s;
   selection-background-color: %(sunk)s;
@@ -110,6 +111,7 @@ def stylesheet(theme: Theme) -> str:
     return _SHEET % {
         "body": TEXT_BODY - 1,
         "small": TEXT_SMALL,
+        "code": TEXT_SMALL - 1,
         "title": TEXT_TITLE - 4,
         "big": TEXT_BIG,
         "radius": RADIUS,

@@ -106,6 +106,8 @@ class MainWindow(QMainWindow):
         self.tune.stop_wanted.connect(conductor.stop_tune)
         self.tune.preview_wanted.connect(conductor.preview)
         self.tune.sessions_wanted.connect(self._show_last_session)
+        if conductor.last_planned is not None:
+            self.tune.show_planned(conductor.last_planned)
         self.sessions = SessionsPage(self.theme)
         self.sessions.refresh_wanted.connect(conductor.list_sessions)
         self.sessions.open_wanted.connect(conductor.open_session)

@@ -23,6 +23,16 @@ def grouped(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u2009")
 
 
+def percent(value: float) -> str:
+    """A percentage as a whole number."""
+    return f"{value:.0f} %"
+
+
+def gib(value: float) -> str:
+    """GiB with one decimal."""
+    return f"{value:.1f}"
+
+
 def limited_words(limiter: Limiter) -> str:
     """What the pill says."""
     match limiter:
@@ -69,6 +79,10 @@ def identity_line(card: LiveCard) -> str:
     if info.is_cpu:
         parts.append(_("the host's own processor"))
     return " · ".join(parts)
+
+
+def _share_name(limiter: Limiter) -> str:
+    return _("not limited") if limiter is Limiter.NONE else sentences.limiter(limiter)
 
 
 class MonitorHead(QFrame):
@@ -147,11 +161,11 @@ class MonitorHead(QFrame):
         pieces: list[str] = []
         plain: list[str] = []
         for limiter, share in shares(spans).items():
-            words = f"{sentences.limiter(limiter)} {share * 100:.0f} %"
+            words = f"{_share_name(limiter)} {share * 100:.0f} %"
             square = "▨" if limiter is Limiter.UNKNOWN else "■"
             pieces.append(f'<span style="color:{self._theme.limiter(limiter)}">{square}</span> {words}')
             plain.append(words)
-        title = _("Limited by, {minutes}:").format(minutes=span_words(t1_s - t0_s))
+        title = _("Limits, {minutes}:").format(minutes=span_words(t1_s - t0_s))
         text = f"{title} " + " &nbsp; ".join(pieces) if pieces else _("Limiter: nothing seen yet")
         if self._shares.text() != text:
             self._shares.setText(text)

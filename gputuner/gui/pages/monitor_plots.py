@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gputuner.gui.live import LiveCard
-from gputuner.gui.pages.monitor_numbers import GIB, grouped
+from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
 from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
@@ -22,14 +22,6 @@ class _Picture:
     plot: TimePlot
     quantities: tuple[Quantity, ...]
     factor: float = 1.0
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0f} %"
-
-
-def _gib(value: float) -> str:
-    return f"{value:.1f}"
 
 
 class MonitorPlots(QWidget):
@@ -79,7 +71,7 @@ class MonitorPlots(QWidget):
                 (Q.SM_CLOCK_MHZ,),
             ),
             "memory": _Picture(
-                TimePlot(theme, _("Memory"), "GiB", [curve(Q.MEMORY_USED_BYTES, _("used"), text=_gib)]),
+                TimePlot(theme, _("Memory"), "GiB", [curve(Q.MEMORY_USED_BYTES, _("used"), text=gib)]),
                 (Q.MEMORY_USED_BYTES,),
                 1 / GIB,
             ),
@@ -89,8 +81,8 @@ class MonitorPlots(QWidget):
                     _("Utilisation"),
                     "%",
                     [
-                        curve(Q.GPU_UTILISATION, _("GPU"), text=_percent),
-                        curve(Q.TENSOR_ACTIVE, _("tensor"), text=_percent, dashed=True),
+                        curve(Q.GPU_UTILISATION, _("GPU"), text=percent),
+                        curve(Q.TENSOR_ACTIVE, _("tensor"), text=percent, dashed=True),
                     ],
                     top=105.0,
                 ),

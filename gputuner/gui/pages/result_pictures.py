@@ -24,11 +24,10 @@ class ResultPictures(QStackedWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        unit = _("samples/s, median with 95 % interval; hollow = checked")
-        self.rate = BatchPlot(theme, _("Rate against batch"), unit)
+        self.rate = BatchPlot(theme, _("Rate against batch"), "")
         memory_unit = _("GiB at peak; line fitted, hollow = checked, × = does not fit")
-        self.memory = BatchPlot(theme, _("Memory against batch"), memory_unit)
-        self.peaks = Bars(theme, 132, 196)
+        self.memory = BatchPlot(theme, _("Memory against batch"), memory_unit, linear=True)
+        self.peaks = Bars(theme, 116, 220)
         self.together = Bars(theme, 160, 150)
         self.temperature = TimePlot(
             theme,
@@ -56,7 +55,7 @@ class ResultPictures(QStackedWidget):
             "peak": self._framed(
                 self.peaks, _("Measured against peak"), _("outline = the sheet, hatched = the first 200 ms from cold")
             ),
-            "load": self._column((self.temperature, 2), (self.power, 2), (self.clock, 1)),
+            "load": self._column((self.temperature, 3), (self.power, 3), (self.clock, 2)),
             "together": self._framed(self.together, _("Two trainings on one card"), _("bars with 95 % interval")),
         }
         for page in self._pages.values():
@@ -97,6 +96,7 @@ class ResultPictures(QStackedWidget):
     def show_facts(self, facts: RunFacts) -> None:
         """Fill all pictures from figures."""
         batch = batch_picture(facts, self._theme)
+        self.rate.show_unit(batch.unit)
         self.rate.show_series(batch.rates, batch.rate_marks, None, batch.ends)
         self.memory.show_series(batch.memory, (), batch.memory_limit, batch.ends)
         self.peaks.show_groups(peak_groups(facts, self._theme))

@@ -13,6 +13,7 @@ from gputuner.gui.results import interval_words, point_hint, value_words
 from gputuner.gui.results_text import comma_separated, markdown
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.labels import card
 from gputuner.gui.widgets.save import ask_where
 from gputuner.gui.widgets.tables import Cell, Column, Table
 from gputuner.language import sentences
@@ -37,9 +38,9 @@ class ResultView(QWidget):
             theme,
             [
                 Column(_("Figure"), 0),
-                Column(_("Value"), 15, right=True),
-                Column(_("95 % interval"), 15, right=True),
-                Column(_("Remarks"), 22),
+                Column(_("Value"), 14, right=True),
+                Column(_("95 % interval"), 12, right=True),
+                Column(_("Remarks"), 14),
             ],
             _("measured figures"),
             row_height=22,
@@ -49,15 +50,17 @@ class ResultView(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(REDRAW_MS)
         self._timer.timeout.connect(self._draw)
-        frame = QWidget()
-        frame.setProperty("role", "clear")
+        frame = card()
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(4, 2, 4, 4)
+        inside.addWidget(self.table)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addLayout(self._buttons())
         layout.addWidget(self.pictures, 3)
-        layout.addWidget(self.table, 1)
-        self.table.setMinimumHeight(112)
+        layout.addWidget(frame, 1)
+        frame.setMinimumHeight(124)
         self.show_name("batch", chosen=False)
 
     def _buttons(self) -> QHBoxLayout:

@@ -1,5 +1,7 @@
 """The opened session: overview over time, figures with their pictures, advice."""
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -11,15 +13,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gputuner.gui.pages.monitor_numbers import GIB, grouped
+from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
-from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.labels import card, label
 from gputuner.gui.widgets.notice import Notice
-from gputuner.language import sentences
+from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity
@@ -123,8 +125,8 @@ class SessionOverview(QWidget):
         self.setProperty("role", "clear")
         self._theme = theme
 
-        def curve(quantity: Quantity, name: str, area: bool = False) -> Curve:
-            return Curve(key=quantity.value, name=name, colour=theme.quantity(quantity), area=area, text=grouped)
+        def curve(quantity: Quantity, name: str, area: bool = False, text: Callable[[float], str] = grouped) -> Curve:
+            return Curve(key=quantity.value, name=name, colour=theme.quantity(quantity), area=area, text=text)
 
         self.plots: dict[str, tuple[TimePlot, tuple[Quantity, ...], float]] = {
             "temperature": (
@@ -153,12 +155,12 @@ class SessionOverview(QWidget):
                 1.0,
             ),
             "memory": (
-                TimePlot(theme, _("Memory"), "GiB", [curve(Q.MEMORY_USED_BYTES, _("used"))]),
+                TimePlot(theme, _("Memory"), "GiB", [curve(Q.MEMORY_USED_BYTES, _("used"), text=gib)]),
                 (Q.MEMORY_USED_BYTES,),
                 1 / GIB,
             ),
             "busy": (
-                TimePlot(theme, _("Utilisation"), "%", [curve(Q.GPU_UTILISATION, _("GPU"))], top=105.0),
+                TimePlot(theme, _("Utilisation"), "%", [curve(Q.GPU_UTILISATION, _("GPU"), text=percent)], top=105.0),
                 (Q.GPU_UTILISATION,),
                 100.0,
             ),
@@ -170,7 +172,13 @@ class SessionOverview(QWidget):
             layout.addWidget(plot, number // 2, number % 2)
             plot.pointed.connect(self._pointed)
         self._about = label("", "muted", wrap=True)
-        layout.addWidget(self._about, 2, 1)
+        about = card()
+        inside = QVBoxLayout(about)
+        inside.setContentsMargins(12, 8, 12, 8)
+        inside.addWidget(label(_("Measured with"), "heading"))
+        inside.addWidget(self._about)
+        inside.addStretch(1)
+        layout.addWidget(about, 2, 1)
         self._content: SessionContent | None = None
         self._card: CardInfo | None = None
 
@@ -231,6 +239,6 @@ class SessionOverview(QWidget):
             for name in ("cpu", "os", "kernel", "virtual_machine"):
                 reading = host.get(name)
                 if reading is not None and reading.value is not None:
-                    lines.append(f"{sentences.reading_name(name)}: {reading.value}")
+                    lines.append(f"{sentences.reading_name(name)}: {numbers.reading(reading)}")
             lines.append(f"gputuner {facts.started.version}")
         return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The page Sessions: what was kept, newest first; open, replay, export, delete."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 15), Column(_("What"), 8), Column(_("Card"), 0), Column(_("Length"), 12)],
+            [Column(_("When"), 14), Column(_("What"), 6), Column(_("Card"), 0), Column(_("Length"), 11)],
             _("stored sessions"),
             row_height=26,
         )
@@ -65,10 +65,10 @@ class SessionsPage(QWidget):
         self._title = Elided("", "title")
         self._about = Elided()
         self.buttons = {
-            "replay": self._button(_("Replay in Monitor"), self._replay, "Ctrl+Shift+R"),
-            "csv": self._button(_("Export CSV…"), lambda: self._export("csv"), "Ctrl+E"),
-            "json": self._button(_("Export JSON…"), lambda: self._export("json"), "Ctrl+Shift+E"),
-            "delete": self._button(_("Delete…"), self.ask_delete, "Ctrl+Shift+Delete"),
+            "replay": self._button(_("Replay"), _("Play it back in Monitor"), self._replay, "Ctrl+Shift+R"),
+            "csv": self._button(_("CSV…"), _("Export as CSV"), lambda: self._export("csv"), "Ctrl+E"),
+            "json": self._button(_("JSON…"), _("Export as JSON"), lambda: self._export("json"), "Ctrl+Shift+E"),
+            "delete": self._button(_("Delete…"), _("Delete it for good"), self.ask_delete, "Ctrl+Shift+Delete"),
         }
         words = QVBoxLayout()
         words.setSpacing(0)
@@ -107,11 +107,11 @@ class SessionsPage(QWidget):
         layout.addLayout(self._right, 2)
         self._show_head()
 
-    def _button(self, words: str, act: object, keys: str) -> QPushButton:
+    def _button(self, words: str, hint: str, act: Callable[[], object], keys: str) -> QPushButton:
         button = QPushButton(words)
         button.setProperty("segment", True)
-        button.setToolTip(f"{words} ({keys})")
-        button.clicked.connect(lambda _checked=False: act())  # type: ignore[operator]
+        button.setToolTip(f"{hint} ({keys})")
+        button.clicked.connect(lambda _checked=False: act())
         return button
 
     def _confirmation(self) -> QWidget:

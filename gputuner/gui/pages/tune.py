@@ -72,7 +72,7 @@ class TunePage(QWidget):
     def _build(self) -> None:
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
-        scroll.setFixedWidth(252)
+        scroll.setFixedWidth(280)
         scroll.setWidget(self.setup)
         self._centre = QVBoxLayout()
         self._centre.setSpacing(8)

@@ -1,5 +1,7 @@
 """The left part of Tune: which card, with what, and what will happen."""
 
+from collections import Counter
+
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QVBoxLayout
 
@@ -88,7 +90,8 @@ class TuneSetup(QFrame):
     def show_cards(self) -> None:
         """Offer the cards of the feed; keep the choice."""
         chosen = self.chooser.currentData()
-        wanted = [(card.info.uuid, f"{card.info.index} · {card.info.title}") for card in self._live.cards.values()]
+        repeated = Counter(card.info.title for card in self._live.cards.values())
+        wanted = [(card.info.uuid, _entry(card, repeated)) for card in self._live.cards.values()]
         now = [(self.chooser.itemData(i), self.chooser.itemText(i)) for i in range(self.chooser.count())]
         if wanted != now:
             self.chooser.blockSignals(True)
@@ -165,3 +168,8 @@ class TuneSetup(QFrame):
         if used is not None and total is not None:
             words += " · " + _("{amount} free").format(amount=numbers.value(max(0.0, total - used), "bytes"))
         self._card_note.setText(words)
+
+
+def _entry(card: LiveCard, repeated: Counter[str]) -> str:
+    title = card.info.title
+    return f"{card.info.index} · {title}" if repeated[title] > 1 else title

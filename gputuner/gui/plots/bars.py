@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
 
 ROW, GROUP = 26, 28
@@ -49,9 +50,8 @@ class Bars(QWidget):
         self._names, self._texts = name_width, text_width
         self._groups: tuple[BarGroup, ...] = ()
         self._marked: frozenset[str] = frozenset()
-        font = QFont(self.font())
-        font.setPixelSize(TEXT_SMALL)
-        self.setFont(font)
+        self._stretch = 1.0
+        self._font = painted(TEXT_SMALL)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
@@ -82,7 +82,9 @@ class Bars(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint all groups from the top."""
         painter = QPainter(self)
+        painter.setFont(self._font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._stretch = self._roomy()
         y = 6.0
         for group in self._groups:
             self._heading(painter, group.title, y)
@@ -90,11 +92,17 @@ class Bars(QWidget):
             top = y
             for row in group.rows:
                 self._row(painter, row, y)
-                y += ROW
+                y += ROW * self._stretch
             if group.line is not None and group.rows:
                 x = self._left() + min(1.0, group.line / group.rows[0].top) * self._room()
                 painter.setPen(QPen(QColor(self._theme.muted), 1, Qt.PenStyle.DashLine))
                 painter.drawLine(QPointF(x, top), QPointF(x, y))
+
+    def _roomy(self) -> float:
+        """Rows grow up to half as high again where there is room."""
+        rows = sum(len(group.rows) for group in self._groups)
+        spare = self.height() - self.sizeHint().height()
+        return 1.0 + min(0.5, max(0.0, spare / max(1, rows * ROW)))
 
     def _left(self) -> float:
         return 12.0 + self._names
@@ -108,6 +116,7 @@ class Bars(QWidget):
 
     def _row(self, painter: QPainter, row: BarRow, y: float) -> None:
         left, room = self._left(), self._room()
+        y += ROW * (self._stretch - 1) / 2
         per = room / max(1e-12, row.top)
         painter.setPen(QColor(self._theme.text))
         align = Qt.AlignmentFlag.AlignVCenter

@@ -1,6 +1,6 @@
-"""The two pictures over batch size, one above the other on one axis: training rate with intervals, memory with limit."""
+"""Pictures over batch size: training rate with intervals on a logarithmic axis, memory on a linear one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -52,37 +52,43 @@ class BatchMark:
 
 
 class BatchAxis(pg.AxisItem):
-    """A logarithmic axis with the measured batches as ticks (those that have room)."""
+    """An axis with the measured batches as ticks (those that have room); ``place`` maps a batch to the axis."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: Callable[[float], float]) -> None:
         super().__init__("bottom")
+        self._place = place
         self.batches: list[int] = []
+        self._texts: dict[float, str] = {}
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """The batches, thinned where they would touch."""
         per_unit = size / max(1e-9, maxVal - minVal)
         chosen: list[float] = []
-        for batch in sorted(self.batches):
-            at = log2(batch)
-            if minVal <= at <= maxVal and (not chosen or (at - chosen[-1]) * per_unit > 34):
+        for batch in sorted(self.batches, reverse=True):
+            at = self._place(batch)
+            if minVal <= at <= maxVal and (not chosen or (chosen[-1] - at) * per_unit > 36):
                 chosen.append(at)
+                self._texts[at] = str(batch)
         return [(1.0, chosen)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Batches as plain numbers."""
-        return [f"{round(2**value)}" for value in values]
+        return [self._texts.get(value, "") for value in values]
+
+
+LABEL_GAP = 14.0
+"""Pixels between a dot, its label and the edge."""
 
 
 class BatchPlot(PictureFrame):
-    """Values against batch on a logarithmic axis, with labels at the lines' ends that do not collide."""
+    """Values against batch, with labels at the lines' ends that do not collide."""
 
-    def __init__(self, theme: Theme, title: str, unit: str, axis_title: str = "") -> None:
+    def __init__(self, theme: Theme, title: str, unit: str, linear: bool = False) -> None:
         super().__init__(title, unit)
         self._theme = theme
-        self._axis = BatchAxis()
+        self._at: Callable[[float], float] = float if linear else _log2
+        self._axis = BatchAxis(self._at)
         self.plot = plain_plot(theme, FixedAxis("left", lambda value: number(value, 3), width=46), self._axis)
-        if axis_title:
-            self.plot.setLabel("bottom", axis_title, **{"color": theme.muted, "font-size": "11px"})
         self.set_picture(self.plot)
         self._series: tuple[BatchSeries, ...] = ()
         self._marks: tuple[BatchMark, ...] = ()
@@ -90,6 +96,8 @@ class BatchPlot(PictureFrame):
         self._marked: frozenset[str] = frozenset()
         self._labels: list[tuple[pg.TextItem, float, float]] = []
         self._top = 1.0
+        self._span = (0.0, 1.0)
+        self._ends: tuple[float, float] | None = None
         self.plot.getPlotItem().getViewBox().sigResized.connect(self._place_labels)
 
     @property
@@ -119,8 +127,6 @@ class BatchPlot(PictureFrame):
             self._marked = point_ids
             self._draw(self._ends)
 
-    _ends: tuple[float, float] | None = None
-
     def _draw(self, batches: tuple[float, float] | None) -> None:
         self._ends = batches
         self.plot.clear()
@@ -132,12 +138,11 @@ class BatchPlot(PictureFrame):
         known = sorted({dot.batch for s in self._series for dot in s.dots})
         self._axis.batches = known
         low, high = batches or ((known[0], known[-1]) if known else (1, 2))
-        left, right = log2(max(1, low)) - 0.15, log2(max(2, high)) + 0.15
-        margin = max(0.6, (right - left) * 0.16)
-        self.plot.setXRange(left, right + margin, padding=0)
+        room = max(0.1, self._at(high) - self._at(low)) * 0.03
+        self._span = (self._at(low) - room, self._at(high) + room)
         self.plot.setYRange(0, self._top, padding=0)
-        for mark in self._marks:
-            self._add_mark(mark)
+        for place, mark in enumerate(self._marks):
+            self._add_mark(mark, 0.07 + 0.13 * (place % 4))
         if self._limit is not None:
             self._add_limit(*self._limit)
         for series in self._series:
@@ -148,22 +153,25 @@ class BatchPlot(PictureFrame):
         fits = sorted((d for d in series.dots if not d.failed), key=lambda d: d.batch)
         style = Qt.PenStyle.DashLine if series.dashed else Qt.PenStyle.SolidLine
         if series.line:
-            xs = np.array([log2(max(1.0, b)) for b, _v in series.line])
+            xs = np.array([self._at(b) for b, _v in series.line])
             ys = np.array([v for _b, v in series.line])
             self.plot.addItem(pg.PlotDataItem(xs, ys, pen=pen(series.colour, 1.5, style)))
         elif series.joined and len(fits) > 1:
-            xs = np.array([log2(d.batch) for d in fits])
+            xs = np.array([self._at(d.batch) for d in fits])
             ys = np.array([d.value for d in fits])
             self.plot.addItem(pg.PlotDataItem(xs, ys, pen=pen(series.colour, 1.8, style)))
         for dot in series.dots:
             self._add_dot(dot, series.colour)
         if fits:
-            text = pg.TextItem(series.name, color=series.colour, anchor=(0, 0.5))
+            ground = tinted(self._theme.surface, 160)
+            text = pg.TextItem(series.name, color=series.colour, anchor=(0, 0.5), fill=ground)
+            text.setZValue(5)
             self.plot.addItem(text, ignoreBounds=True)
-            self._labels.append((text, log2(fits[-1].batch), fits[-1].value))
+            last = max(dot.batch for dot in series.dots)
+            self._labels.append((text, self._at(last), fits[-1].value))
 
     def _add_dot(self, dot: BatchDot, colour: str) -> None:
-        x = log2(dot.batch)
+        x = self._at(dot.batch)
         if dot.low is not None and dot.high is not None:
             bar = pg.PlotDataItem(np.array([x, x]), np.array([dot.low, dot.high]), pen=pen(colour, 1.4))
             self.plot.addItem(bar)
@@ -183,16 +191,16 @@ class BatchPlot(PictureFrame):
             ring = pg.ScatterPlotItem([x], [dot.value], symbol="o", size=18, pen=pen(self._theme.accent, 2), brush=None)
             self.plot.addItem(ring)
 
-    def _add_mark(self, mark: BatchMark) -> None:
+    def _add_mark(self, mark: BatchMark, height: float) -> None:
         style = Qt.PenStyle.DashLine if mark.dashed else Qt.PenStyle.SolidLine
         line = pg.InfiniteLine(
-            pos=log2(max(1.0, mark.batch)),
+            pos=self._at(mark.batch),
             angle=90,
             movable=False,
             pen=pen(mark.colour, 1.2, style),
             label=mark.text,
             labelOpts={
-                "position": 0.08,
+                "position": height,
                 "color": mark.colour,
                 "fill": tinted(self._theme.surface, 220),
                 "anchors": [(1, 0.5), (1, 0.5)],
@@ -212,11 +220,20 @@ class BatchPlot(PictureFrame):
         self.plot.addItem(line, ignoreBounds=True)
 
     def _place_labels(self) -> None:
-        if not self._labels:
-            return
-        height = max(20.0, float(self.plot.getPlotItem().getViewBox().height()))
+        box = self.plot.getPlotItem().getViewBox()
+        height, width = max(20.0, float(box.height())), max(60.0, float(box.width()))
+        left, right = self._span
+        for item, x, _y in self._labels:
+            share = min(0.6, (float(item.boundingRect().width()) + LABEL_GAP) / width)
+            right = max(right, left + (x - left) / (1 - share))
+        self.plot.setXRange(left, right, padding=0)
         per = height / self._top
         wanted = [height - y * per for _item, _x, y in self._labels]
-        placed = spread_apart(wanted, 15.0, 8.0, height - 8.0)
+        placed = spread_apart(wanted, 16.0, 8.0, height - 8.0)
+        gap = LABEL_GAP / 2 * (right - left) / width
         for (item, x, _y), pixel in zip(self._labels, placed, strict=True):
-            item.setPos(x + 0.08, (height - pixel) / per)
+            item.setPos(x + gap, (height - pixel) / per)
+
+
+def _log2(batch: float) -> float:
+    return log2(max(1.0, batch))

@@ -150,7 +150,7 @@ class TimePlot(PictureFrame):
             if len(values) and not np.isnan(values).all():
                 highest = max(highest, float(np.nanmax(values)))
         near = [limit.value for limit, _line in self._limits if limit.value < 20 * max(1.0, highest)]
-        top = self._top or max([round_up(highest * 1.05), *(value * 1.17 for value in near)])
+        top = self._top or max([round_up(highest * 1.05), *(value * self._headroom() for value in near)])
         self._range = (x0, x1)
         self.plot.setXRange(x0, x1, padding=0)
         self.plot.setYRange(0.0, top, padding=0)
@@ -171,6 +171,11 @@ class TimePlot(PictureFrame):
             for item in (lower, upper, area):
                 self.plot.addItem(item, ignoreBounds=True)
                 self._bands.append(item)
+
+    def _headroom(self) -> float:
+        """Factor that leaves room for a label of one line above a limit."""
+        height = max(60.0, float(self.plot.getPlotItem().getViewBox().height()))
+        return 1.0 / (1.0 - 22.0 / height)
 
     def show_reading(self, key: str, value: float | None, why: str = "", faded: bool = False) -> None:
         """Show a value, or a dash with its reason on hover, in the legend."""

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
@@ -15,28 +24,35 @@ WIDTH = 312
 """Width of the column in pixels."""
 
 
-class CopyRow(QWidget):
-    """Text to paste with a button that copies it."""
+class CodeBox(QPlainTextEdit):
+    """Text to paste, as high as it has lines (ten at most)."""
 
     def __init__(self, text: str) -> None:
-        super().__init__()
-        self.setProperty("role", "clear")
-        self._text = text
-        shown = label(text, "code", wrap=True)
-        shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.button = QPushButton(_("Copy"))
-        self.button.setProperty("small", True)
-        self.button.clicked.connect(self.copy)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6)
-        row.addWidget(shown, 1)
-        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
+        super().__init__(text)
+        self.setProperty("role", "code")
+        self.setReadOnly(True)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabChangesFocus(True)
+        self.setAccessibleName(_("text to paste"))
+        lines = text.count("\n") + 1
+        if lines > 10:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        wide = max(len(line) for line in text.split("\n")) > 38
+        self.setFixedHeight(min(lines, 10) * 13 + 16 + (10 if wide else 0))
 
-    def copy(self) -> None:
-        """Put the text on the clipboard."""
-        QGuiApplication.clipboard().setText(self._text)
-        self.button.setText(_("Copied"))
+
+def copy_button(text: str) -> QPushButton:
+    """A button that puts ``text`` on the clipboard and says so."""
+    button = QPushButton(_("Copy"))
+    button.setProperty("small", True)
+
+    def copy() -> None:
+        QGuiApplication.clipboard().setText(text)
+        button.setText(_("Copied"))
+
+    button.clicked.connect(copy)
+    return button
 
 
 class AdviceCard(QFrame):
@@ -57,10 +73,11 @@ class AdviceCard(QFrame):
             layout.addWidget(label(sentences.gain(advice.gain), "gain", wrap=True))
         layout.addWidget(label(sentences.advice_action(advice), "small", wrap=True))
         layout.addWidget(label(sentences.advice_why(advice), "muted", wrap=True))
-        self.copy_row = CopyRow(advice.snippet) if advice.snippet else None
-        if self.copy_row is not None:
-            layout.addWidget(self.copy_row)
+        self.copy_button = copy_button(advice.snippet) if advice.snippet else None
+        if advice.snippet:
+            layout.addWidget(CodeBox(advice.snippet))
         last = QHBoxLayout()
+        last.setSpacing(6)
         words = sentences.confidence(advice.confidence)
         if advice.risk:
             words += " · " + _("with care")
@@ -69,7 +86,9 @@ class AdviceCard(QFrame):
         self.evidence_button.setProperty("small", True)
         self.evidence_button.setToolTip(_("Mark the figures this rests on"))
         self.evidence_button.clicked.connect(lambda _checked=False: self.evidence_wanted.emit(advice.evidence))
-        last.addWidget(self.evidence_button, 0, Qt.AlignmentFlag.AlignBottom)
+        for button in (self.evidence_button, self.copy_button):
+            if button is not None:
+                last.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         layout.addLayout(last)
 
 
@@ -83,7 +102,11 @@ class QuestionCard(QFrame):
         layout.setContentsMargins(12, 8, 12, 8)
         layout.setSpacing(4)
         layout.addWidget(label(sentences.question(question), "small", wrap=True))
-        layout.addWidget(CopyRow(question.command))
+        layout.addWidget(CodeBox(question.command))
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(copy_button(question.command))
+        layout.addLayout(row)
 
 
 class AdviceColumn(QScrollArea):

@@ -1,9 +1,10 @@
 """The hatched strip that says that numbers are simulated or replayed."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
@@ -25,9 +26,7 @@ class HatchStrip(QWidget):
         super().__init__()
         self._theme = theme
         self._words = ""
-        font = QFont(self.font())
-        font.setPixelSize(TEXT_SMALL - 1)
-        self.setFont(font)
+        self._font = painted(TEXT_SMALL - 1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setVisible(False)
 
@@ -45,15 +44,16 @@ class HatchStrip(QWidget):
 
     def sizeHint(self) -> QSize:
         """A thin line."""
-        return QSize(200, 18)
+        return QSize(200, 16)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Hatch, with the words on a plain ground."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.surface))
-        painter.fillRect(self.rect(), QBrush(tinted(self._theme.warning, 150), Qt.BrushStyle.BDiagPattern))
-        width = self.fontMetrics().horizontalAdvance(self._words) + 24
+        painter.fillRect(self.rect(), QBrush(tinted(self._theme.warning, 95), Qt.BrushStyle.BDiagPattern))
+        width = QFontMetrics(self._font).horizontalAdvance(self._words) + 24
         ground = QRectF((self.width() - width) / 2, 0, width, self.height())
         painter.fillRect(ground, QColor(self._theme.surface))
+        painter.setFont(self._font)
         painter.setPen(QColor(self._theme.warning))
         painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, self._words)

@@ -1,9 +1,10 @@
 """The rounded word that says what limits the card."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gputuner.gui.fonts import painted
 from gputuner.gui.icons import paint_limiter
 from gputuner.gui.theme import RADIUS, TEXT_SMALL, Theme, text_on
 from gputuner.model.quantities import Limiter
@@ -17,10 +18,7 @@ class LimiterPill(QWidget):
         self._theme = theme
         self._limiter = Limiter.UNKNOWN
         self._words = ""
-        font = QFont(self.font())
-        font.setPixelSize(TEXT_SMALL)
-        font.setWeight(QFont.Weight.DemiBold)
-        self.setFont(font)
+        self._font = painted(TEXT_SMALL, bold=True)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     @property
@@ -38,7 +36,7 @@ class LimiterPill(QWidget):
 
     def sizeHint(self) -> QSize:
         """Room for glyph and words."""
-        return QSize(self.fontMetrics().horizontalAdvance(self._words) + 36, 22)
+        return QSize(QFontMetrics(self._font).horizontalAdvance(self._words) + 36, 22)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the pill."""
@@ -52,5 +50,6 @@ class LimiterPill(QWidget):
         painter.setBrush(QColor(colour))
         painter.drawRoundedRect(QRectF(self.rect()), RADIUS, RADIUS)
         paint_limiter(painter, QRectF(9, self.height() / 2 - 5.5, 11, 11), self._limiter, ink)
+        painter.setFont(self._font)
         painter.setPen(QColor(ink))
         painter.drawText(self.rect().adjusted(25, 0, -6, 0), Qt.AlignmentFlag.AlignVCenter, self._words)

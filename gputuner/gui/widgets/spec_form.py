@@ -1,4 +1,4 @@
-"""A form made from the fields of an experiment's spec (a frozen dataclass): plain words, unit, default, why on hover."""
+"""A form made from the fields of an experiment's spec (a frozen dataclass): words, unit, default, why on hover."""
 
 import typing
 from dataclasses import MISSING, Field, fields
@@ -94,6 +94,7 @@ class SpecForm(QWidget):
             return check
         if hint is int:
             whole = QSpinBox()
+            whole.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
             whole.setSuffix(f" {words.unit}" if words.unit else "")
@@ -101,6 +102,7 @@ class SpecForm(QWidget):
             return whole
         if hint is float:
             real = QDoubleSpinBox()
+            real.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
             real.setDecimals(words.decimals)
             real.setRange(words.low, words.high)
             real.setSingleStep(words.step)

@@ -7,7 +7,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from gputuner.gui.theme import Theme
+from gputuner.gui.fonts import painted
+from gputuner.gui.theme import TEXT_SMALL, Theme
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -109,11 +110,11 @@ class Table(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
-        metrics = QFontMetrics(self.font())
+        digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
         for number, column in enumerate(columns):
             if column.width:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
-                self.setColumnWidth(number, column.width * metrics.averageCharWidth() + 16)
+                self.setColumnWidth(number, column.width * digit + 14)
             else:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
 
