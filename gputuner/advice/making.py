@@ -41,13 +41,15 @@ def make(
     weight: float = 0.0,
     snippet: str | None = None,
     risk: bool = False,
+    chance: float = 1.0,
 ) -> Advice:
     """An advice with its rank.
 
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
+    ``chance`` is how likely the reader is in the situation at all.
     """
     worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
-    rank = (worth + weight) * (RISK_FACTOR if risk else 1.0)
+    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0)
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))
     return Advice(
         id=identity,

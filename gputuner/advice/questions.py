@@ -38,9 +38,9 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
         limits = evidence.of("batch_limit")
         if not limits or limits[-1].params.get("verified") is not True:
             ask("batch_limit", "tune --minutes 10")
-        shared = evidence.last("co_run_gain")
-        if shared is None or shared.extra.get("valid") is not True:
-            ask("sharing", "tune --minutes 5", repeat=shared is not None)
+        shared = evidence.of("co_run_gain")
+        if not any(point.extra.get("valid") is True for point in shared):
+            ask("sharing", "tune --minutes 5", repeat=bool(shared))
     if not card.is_cpu:
         heat = evidence.last("load_temperature")
         seconds = heat.params.get("load_s") if heat else None

@@ -2,49 +2,66 @@
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
-from gputuner.analysis.contention import VALID_SLOWDOWN
 from gputuner.model.advice import Advice, Gain
-from gputuner.model.points import Flag
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 WORTH = 0.05
 """Gain over the better baseline from which on two at once are advised."""
+TUNED = 1.1
+"""Up to this ratio of the best rate to the pair's own, alone, the pair ran at the tuned batch (or next to it)."""
+FIXED_CHANCE = 0.15
+"""How often a batch cannot be changed by whoever reads this."""
 
 
 def sharing_rule(evidence: Evidence) -> list[Advice]:
     """``jobs.one_or_two``: together against one after the other and against one job at its own tuned batch.
 
-    An invalid pair (a job seemed faster than alone, or solo moved meanwhile) gives no advice.
+    Where the batch is well below the tuned one, ``jobs.fixed_batch`` tells what two at once gain if the owner cannot
+    change it. An invalid pair (a job seemed faster than alone, or solo moved meanwhile) gives no advice.
     """
     found: list[Advice] = []
     for point in evidence.of("co_run_gain"):
         if Flag.IMPLAUSIBLE in point.flags or point.extra.get("valid") is not True:
             continue
-        jobs = int(point.params["jobs"])
-        tuned = float(point.extra.get("alone_tuned", 1.0))
-        slowdowns = evidence.of("co_run_slowdown", jobs=jobs, batch=point.params["batch"])
-        advantage = point.value / max(1.0, tuned) - 1.0
-        two = advantage >= WORTH
-        params: dict[str, Scalar] = {
-            "workload": point.workload,
-            "jobs": jobs if two else 1,
-            "tried": jobs,
-            "batch": int(point.params["batch"]),
-            "precision": str(point.params["precision"]),
-            "together": point.value,
-            "alone_tuned": tuned,
-            "slowdown": max((p.value for p in slowdowns), default=VALID_SLOWDOWN * jobs / point.value),
-            "fairness": float(point.extra.get("fairness", 1.0)),
-            "advantage": advantage,
-        }
-        found.append(
-            make(
-                "jobs.one_or_two",
-                evidence.card.uuid,
-                params,
-                [point, *slowdowns],
-                gain=Gain(value=advantage, unit="fraction") if two else None,
-                weight=0.0 if two else 3.0,
-            )
-        )
+        tuned = max(1.0, float(point.extra.get("alone_tuned", 1.0)))
+        if tuned <= TUNED:
+            found.append(_tuned(evidence, point, tuned))
+        else:
+            found += _fixed(evidence, point, tuned)
     return found
+
+
+def _params(evidence: Evidence, point: Point, tuned: float) -> tuple[dict[str, Scalar], list[Point]]:
+    jobs, batch = int(point.params["jobs"]), int(point.params["batch"])
+    slowdowns = evidence.of("co_run_slowdown", jobs=jobs, batch=batch)
+    params: dict[str, Scalar] = {
+        "workload": point.workload,
+        "tried": jobs,
+        "batch": batch,
+        "precision": str(point.params["precision"]),
+        "together": point.value,
+        "alone_tuned": tuned,
+        "slowdown": max((p.value for p in slowdowns), default=jobs / point.value),
+        "fairness": float(point.extra.get("fairness", 1.0)),
+        "advantage": point.value / tuned - 1.0,
+    }
+    return params, [point, *slowdowns]
+
+
+def _tuned(evidence: Evidence, point: Point, tuned: float) -> Advice:
+    params, points = _params(evidence, point, tuned)
+    advantage = point.value / tuned - 1.0
+    two = advantage >= WORTH
+    params["jobs"] = int(point.params["jobs"]) if two else 1
+    gain = Gain(value=advantage, unit="fraction") if two else None
+    return make("jobs.one_or_two", evidence.card.uuid, params, points, gain=gain, weight=0.0 if two else 3.0)
+
+
+def _fixed(evidence: Evidence, point: Point, tuned: float) -> list[Advice]:
+    if point.value - 1.0 < WORTH:
+        return []
+    params, points = _params(evidence, point, tuned)
+    params["jobs"] = int(point.params["jobs"])
+    gain = Gain(value=point.value - 1.0, unit="fraction")
+    return [make("jobs.fixed_batch", evidence.card.uuid, params, points, gain=gain, chance=FIXED_CHANCE)]

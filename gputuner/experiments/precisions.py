@@ -55,7 +55,7 @@ def matmul_order(context: PlanContext) -> tuple[Precision, ...]:
 def training_order(context: PlanContext) -> tuple[Precision, ...]:
     """Formats for the training, best guess first; only native ones."""
     if context.card.is_cpu:
-        return ("fp32", "bf16")
+        return ("bf16", "fp32") if context.worker.get("bf16_native") is True else ("fp32", "bf16")
     order: tuple[Precision, ...] = ("bf16", "tf32", "fp16", "fp32")
     if support(context, "bf16") is not Support.NATIVE:
         order = ("fp16", "fp32") if has_tensor_fp16(context) else ("fp32", "fp16")

@@ -107,8 +107,9 @@ def measure_time(shape: Shape, known: Trained, setting: Setting, batch: int) -> 
 
 
 def probe_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
-    """Expected seconds of a probe, warm-up included."""
-    return measure_time(shape, known, setting, batch) + shape.warmup_s
+    """Expected seconds of a probe: two first steps, warm-up, and at least three timed ones."""
+    step = known.step_s(setting, batch) or 0.0
+    return 2.0 * step + max(shape.warmup_s, step) + max(measure_time(shape, known, setting, batch), 3.0 * step)
 
 
 def check_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
@@ -214,7 +215,7 @@ def probe(
 ) -> Generator[Step, StepResult, Attempt]:
     """Measure one batch; long enough for an interval where the rate is known roughly. Keeps and tells the point."""
     work = train_work(shape, setting, batch, label, measure_time(shape, known, setting, batch))
-    return (yield from _measure(course, known, setting, work, phase, work.measure_s + shape.warmup_s))
+    return (yield from _measure(course, known, setting, work, phase, probe_cost(shape, known, setting, batch)))
 
 
 def check(

@@ -7,7 +7,7 @@ from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.trained import Trained
+from gputuner.experiments.trained import Setting, Trained
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_rates import rates
 from gputuner.experiments.tune_shape import Shape, shape_for
@@ -22,6 +22,8 @@ SUSTAINED_LEAST_S = 5.0
 """A shorter load says nothing of heat."""
 KEPT_FOR_LOAD_S = 25.0
 """Kept back for the sustained load while the parts before it are fitted in."""
+WASTEFUL = 0.85
+"""A usual batch below this share of the best rate leaves room for a second job."""
 END_SHARE = 0.04
 """Share of the budget left unused at the end: a plan has no clock, and the run must end in time."""
 SHORT_TOGETHER_S = 3.0
@@ -104,11 +106,7 @@ def _measure(course: Course, shape: Shape) -> Plan:
         yield from limit(course, shape, known, setting, after_training)
         yield from course.tell(*fastest_points(course, setting))
         best = known.best() or best
-        needed = replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S).sharing_s()
-        if course.fits(needed, min(shape.sustained_s, KEPT_FOR_LOAD_S)):
-            yield from sharing(course, replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S), known, *best)
-        else:
-            yield from skipped(course, "sharing", needed)
+        yield from _share(course, shape, known, *best)
     seconds = min(
         shape.sustained_most_s,
         course.left_s - max(3.0, END_SHARE * course.context.budget_s) - shape.warmup_s - SETTLE_S,
@@ -117,6 +115,20 @@ def _measure(course: Course, shape: Shape) -> Plan:
         yield from sustained(course, shape, best, seconds)
     else:
         yield from skipped(course, "sustained", SUSTAINED_LEAST_S)
+
+
+def _share(course: Course, shape: Shape, known: Trained, setting: Setting, batch: int) -> Plan:
+    """Two at the fastest batch; then, if there is time for all, two at the batch people start from."""
+    shape = replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S)
+    needed = shape.sharing_s()
+    if not course.fits(needed, min(shape.sustained_s, KEPT_FOR_LOAD_S)):
+        yield from skipped(course, "sharing", needed)
+        return
+    yield from sharing(course, shape, known, setting, batch)
+    usual, rates_known = shape.usual_batch, known.rates[setting]
+    wasteful = usual in rates_known and rates_known[usual] < WASTEFUL * rates_known[batch]
+    if wasteful and course.fits(needed, shape.sustained_most_s + 4 * SETTLE_S):
+        yield from sharing(course, shape, known, setting, usual)
 
 
 def _threads(context: PlanContext) -> int | None:

@@ -18,6 +18,7 @@ BURST_S = 0.2
 EMULATED_BUDGET_S = 4.0
 MANY_THREADS = 8
 GIB = 1 << 30
+CPU_COPY_BYTES = 512 << 20
 
 
 def matmul_n(course: Course, shape: Shape, precision: Precision) -> int:
@@ -110,12 +111,16 @@ def _shares(
     return shares
 
 
-def _copy(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
+def _copy_spec(course: Course, shape: Shape) -> CopySpec:
+    """Buffers of 4 caches; a server's shared cache is larger than what two cores of it can hold on to."""
     said = course.context.worker.get("cache_bytes")
-    cache = said if isinstance(said, int) else course.context.card.number("l2_bytes") or (64 << 20)
-    smallest = (64 << 20) if shape.cpu else (256 << 20)
-    free = course.context.free_bytes or 8 * GIB
-    spec = CopySpec.sized(max(int(cache), smallest), free)
+    cache = said if isinstance(said, int) else int(course.context.card.number("l2_bytes") or 64 << 20)
+    spec = CopySpec.sized(cache, course.context.free_bytes or 8 * GIB)
+    return CopySpec(bytes=min(spec.bytes, CPU_COPY_BYTES)) if shape.cpu else spec
+
+
+def _copy(course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
+    spec = _copy_spec(course, shape)
     work = Work(
         label="copy",
         workload=spec.workload,

@@ -26,9 +26,10 @@ def training(course: Course, shape: Shape, known: Trained, keep_s: float) -> Gen
     """The whole part; ``keep_s`` seconds of the budget stay for the parts after it."""
     for position, precision in enumerate(shape.trainings):
         setting = Setting(precision=precision, channels_last=not shape.cpu and precision in ("bf16", "fp16"))
-        result = yield from _ladder(course, shape, known, setting, keep_s)
+        rest = shape.trainings[position + 1 :]
+        result = yield from _ladder(course, shape, known, setting, keep_s, others=len(rest))
         if known.rates:
-            yield from _others(course, shape, known, shape.trainings[position + 1 :], keep_s)
+            yield from _others(course, shape, known, rest, keep_s)
             yield from _refine(course, shape, known, keep_s)
             return
         if not isinstance(result, UserCodeFailed) or result.reason != "unsupported":
@@ -37,7 +38,7 @@ def training(course: Course, shape: Shape, known: Trained, keep_s: float) -> Gen
 
 
 def _ladder(
-    course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float
+    course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float, others: int
 ) -> Generator[Step, StepResult, Attempt]:
     batch, holes = shape.first_batch, 0
     while True:
@@ -55,7 +56,7 @@ def _ladder(
             return result
         if isinstance(result, Done) and any(t.too_slow for t in result.trials):
             return result
-        following = _next_batch(course, shape, known, setting, batch, keep_s)
+        following = _next_batch(course, shape, known, setting, batch, keep_s, others)
         if following is None:
             return result
         batch = following
@@ -95,9 +96,9 @@ def _room(known: Trained, setting: Setting, batch: int) -> bool:
 
 
 def _next_batch(
-    course: Course, shape: Shape, known: Trained, setting: Setting, batch: int, keep_s: float
+    course: Course, shape: Shape, known: Trained, setting: Setting, batch: int, keep_s: float, others: int
 ) -> int | None:
-    """The next rung, or None where the ladder ends."""
+    """The next rung, or None where the ladder ends; a second format is worth more than one more rung."""
     rates = known.rates[setting]
     following = batch * 2
     if following > shape.last_batch or not _room(known, setting, following):
@@ -105,7 +106,8 @@ def _next_batch(
     half = rates.get(batch // 2)
     if batch in rates and half is not None and len(rates) >= 3 and rates[batch] < half * (1.0 + KNEE_GAIN):
         return None
-    affordable = course.fits(probe_cost(shape, known, setting, following), keep_s)
+    cost = probe_cost(shape, known, setting, following)
+    affordable = course.fits(cost, keep_s + min(others, 1) * cost)
     return following if len(rates) < 2 or affordable else None
 
 

@@ -107,9 +107,18 @@ def test_two_jobs_alone_before_and_after(lab):
     labels = [s.label for s in told.steps if isinstance(s, Work | Together)]
     at = labels.index("train_together")
     assert labels[at - 1] == labels[at + 1] == "train_alone"
-    (gain,) = told.of("co_run_gain")
+    gain = told.of("co_run_gain")[0]
     assert gain.value == pytest.approx(2 / 1.9, rel=0.02)
     assert gain.extra["valid"] is True
+    assert gain.extra["alone_tuned"] == pytest.approx(1.0, abs=0.1)
+
+
+def test_two_at_the_usual_batch_only_where_the_full_load_still_fits(lab):
+    told = run(lab, lab.h200(24.0))
+    batches = [p.params["batch"] for p in told.of("co_run_gain")]
+    assert batches == [128, 32]
+    assert told.works("sustained")[0].measure_s == 60.0
+    assert told.seconds <= 300
 
 
 def test_two_cores_within_five_minutes(lab):
