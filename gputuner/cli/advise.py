@@ -51,7 +51,7 @@ def _show(output: Output, stored: Stored) -> None:
     advice, questions = stored.advice()
     for card in summary.cards:
         results.show_limit(output, points, card)
-    results.show_advice(output, advice, model=results.MODEL)
+    results.show_advice(output, advice)
     used = {reference for entry in advice for reference in entry.evidence}
     evidence = [point for point in points if point.id in used]
     if evidence:

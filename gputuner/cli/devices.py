@@ -1,6 +1,6 @@
 """``devices``: every card, its limits, link and features, and each reading or why it is missing."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
@@ -12,7 +12,7 @@ from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import Quantity, limiter_of
-from gputuner.model.readings import Reading
+from gputuner.model.readings import Reading, Reason
 
 ABOUT = N_("Every card: identity, limits, link, mods recognised, each reading or why it is missing.")
 
@@ -45,7 +45,7 @@ def devices(
         for card in cards:
             _show_card(output, card, latest.of(card))
         output.heading(_("This machine"))
-        output.pairs(_named(host.readings))
+        output.pairs([(name, _value_or_reason(entry, sentences.host_reason)) for name, entry in _names(host.readings)])
     return 0
 
 
@@ -57,7 +57,7 @@ def _show_card(output: Output, card: CardInfo, now: Mapping[Quantity, Reading]) 
         output.pairs([(f"  {sentences.feature(n)}", sentences.support(s)) for n, s in card.catalog.features.items()])
     if card.readings:
         output.line("  " + _("Limits and link"))
-        output.pairs([(f"  {name}", value) for name, value in _named(card.readings)])
+        output.pairs([(f"  {name}", _value_or_reason(entry)) for name, entry in _names(card.readings)])
     output.line("  " + _("Readings"))
     output.pairs([(f"  {sentences.quantity(quantity)}", _reading(quantity, entry)) for quantity, entry in now.items()])
 
@@ -82,8 +82,8 @@ def _identity(card: CardInfo) -> list[tuple[str, str]]:
     return rows + [("MIG", f"{instance.profile or ''} {instance.uuid}".strip()) for instance in card.mig]
 
 
-def _named(readings: Mapping[str, Reading]) -> list[tuple[str, str]]:
-    return [(sentences.reading_name(name), _value_or_reason(entry)) for name, entry in readings.items()]
+def _names(readings: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
+    return [(sentences.reading_name(name), entry) for name, entry in readings.items()]
 
 
 def _reading(quantity: Quantity, entry: Reading) -> str:
@@ -92,7 +92,7 @@ def _reading(quantity: Quantity, entry: Reading) -> str:
     return _value_or_reason(entry)
 
 
-def _value_or_reason(entry: Reading) -> str:
+def _value_or_reason(entry: Reading, words: Callable[[Reason], str] = sentences.reason) -> str:
     if entry.reason is not None:
-        return f"{numbers.MISSING} ({sentences.reason(entry.reason)})"
+        return f"{numbers.MISSING} ({words(entry.reason)})"
     return numbers.reading(entry)

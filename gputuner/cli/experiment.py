@@ -56,7 +56,7 @@ def measure(context: Context, options: Options, spec: Experiment) -> int:
             code = code or ended[-1].found.exit_code
             if ended[-1].found.outcome is Outcome.CANCELLED:
                 break
-        _tell(output, setup.origin, spec.name, ended)
+        _tell(output, setup.origin, spec.name, ended, options)
         return code
 
 
@@ -70,7 +70,7 @@ def watch(context: Context, options: Options, spec: Experiment) -> int:
     with context.setup(options) as setup:
         cards = setup.select(options.gpu, for_experiment=False)
         ended = _run(output, setup, spec, cards, options)
-        _tell(output, setup.origin, spec.name, [ended])
+        _tell(output, setup.origin, spec.name, [ended], options)
         return ended.found.exit_code
 
 
@@ -94,7 +94,13 @@ def _why(finished: RunFinished) -> str:
     return sentences.error(finished.error_code or "", finished.error_params, finished.error_text)
 
 
-def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished]) -> None:
+def _advise(options: Options, run_id: str) -> str:
+    """The command that shows all advice of a session."""
+    folder = "" if options.data_dir is None else f" --data-dir {options.data_dir}"
+    return f"gputuner --cli advise {run_id}{folder}"
+
+
+def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
     if output.json:
         document.write(_document(origin, name, ended), output.out)
         return
@@ -103,7 +109,7 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished]) 
         if name == "tune":
             results.show_figures(output, found.points)
             results.show_limit(output, found.points, each.cards[0])
-            results.show_advice(output, found.advice, most=results.BEST, model=results.MODEL)
+            results.show_advice(output, found.advice, most=results.BEST, command=_advise(options, found.run_id))
             results.show_questions(output, found.questions)
         results.show_end(output, found.outcome, origin, each.path)
 

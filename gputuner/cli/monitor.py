@@ -14,7 +14,7 @@ from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, check_range
 from gputuner.cli.output import Output, columns
 from gputuner.cli.ports import Setup
-from gputuner.cli.readings import Latest, ticks
+from gputuner.cli.readings import SETTLE_S, Latest, ticks
 from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CardInfo, CardState
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 ABOUT = N_("Live view of the cards in the terminal; --count and --interval for scripts.")
 COUNT = (1.0, 1e7)
 INTERVAL_S = (0.1, 3600.0)
+SHORTEST_WAIT_S = 0.02
+LONGEST_WAIT_S = 0.25
 _COLUMNS: tuple[tuple[str, Quantity], ...] = (
     (N_("core"), Quantity.CORE_TEMPERATURE_C),
     (N_("memory"), Quantity.MEMORY_TEMPERATURE_C),
@@ -96,24 +98,28 @@ class Watching:
     clock: Callable[[], float] = time.monotonic
 
     def shots(self) -> Generator[Shot]:
-        """A shot every interval, the first as soon as the cards have answered; ends with the count or the feed."""
+        """A shot every interval; ends with the count or the feed.
+
+        The first comes as soon as the cards have answered; where shots are counted it waits for the slow readings too.
+        """
         latest, current = Latest(), {card.uuid: card for card in self.cards}
         shown, due_s, t_ns = 0, self.clock(), 0
+        whole_s = due_s if self.count is None else due_s + SETTLE_S
         with ticks(self.feed) as waiting:
             while self.count is None or shown < self.count:
-                left_s = due_s - self.clock()
-                if left_s <= 0 and t_ns:
+                now_s = self.clock()
+                if now_s >= due_s and t_ns and (now_s >= whole_s or latest.complete(current.values())):
                     yield Shot(t_ns=t_ns, cards=tuple(current.values()), latest=latest)
                     shown += 1
-                    due_s = max(due_s + self.interval_s, self.clock())
+                    due_s = due_s + self.interval_s if due_s + self.interval_s > now_s else now_s + self.interval_s
                     continue
                 try:
-                    tick = waiting.get(timeout=min(max(left_s, 0.02), 0.25))
+                    tick = waiting.get(timeout=min(max(due_s - now_s, SHORTEST_WAIT_S), LONGEST_WAIT_S))
                 except queue.Empty:
                     if self.feed.status().state in (FeedState.ENDED, FeedState.CLOSED):
                         return
-                    if left_s <= -self.interval_s and not t_ns:
-                        t_ns = time.monotonic_ns()
+                    if now_s >= due_s + self.interval_s:
+                        t_ns = t_ns or time.monotonic_ns()
                     continue
                 latest.take(tick.samples)
                 current |= {card.uuid: card for card in tick.cards if card.uuid in current}

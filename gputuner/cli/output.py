@@ -108,7 +108,8 @@ def _rich_table(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, header in enumerate(headers):
-        table.add_column(Text(header), justify="right" if i in right else "left")
+        last = i == len(headers) - 1
+        table.add_column(Text(header), justify="right" if i in right else "left", no_wrap=not last)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)

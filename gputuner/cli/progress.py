@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
-from gputuner.language.words import _
+from gputuner.language.words import _, listed
 from gputuner.model.events import (
     Event,
     PointMeasured,
@@ -125,12 +125,10 @@ def _step_line(step: StepStarted, left_s: float) -> str:
 
 def point_line(point: Point) -> str:
     """A figure in one line: what of, the value with its interval, and what is wrong with it."""
-    spread = point.spread
-    low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
-    figure = numbers.interval(point.value, low, high, point.unit)
-    line = f"{sentences.metric(point.metric)}, {sentences.settings(point.params)}".rstrip(", ")
-    flags = "; ".join(sentences.flag(flag) for flag in point.flags)
-    return f"{line}: {figure}" + (f"  [{flags}]" if flags else "")
+    what = listed((sentences.metric(point.metric), sentences.settings(point.params)))
+    line = _("{what}: {of}").format(what=what, of=sentences.point_value(point))
+    flags = listed(sentences.flag(flag) for flag in point.flags)
+    return f"{line}  [{flags}]" if flags else line
 
 
 def readings_line(sample: Sample) -> str:

@@ -47,8 +47,11 @@ class Latest:
 
 @contextmanager
 def ticks(feed: Feed) -> Generator["queue.SimpleQueue[Tick]"]:
-    """A queue that receives the feed's ticks while the context is open."""
+    """A queue that receives the feed's ticks while the context is open, the newest one before it first."""
     waiting: queue.SimpleQueue[Tick] = queue.SimpleQueue()
+    before = feed.latest()
+    if before is not None:
+        waiting.put(before)
     stop = feed.subscribe(waiting.put)
     try:
         yield waiting
@@ -62,9 +65,6 @@ def read_all(feed: Feed, cards: Iterable[CardInfo], clock: Callable[[], float] =
     latest = Latest()
     until_s = clock() + SETTLE_S
     with ticks(feed) as waiting:
-        first = feed.latest()
-        if first is not None:
-            latest.take(first.samples)
         while not latest.complete(wanted) and clock() < until_s:
             try:
                 latest.take(waiting.get(timeout=0.25).samples)

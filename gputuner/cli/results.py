@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gputuner.cli.output import Output
-from gputuner.language import numbers, sentences
-from gputuner.language.words import N_, _
+from gputuner.language import sentences
+from gputuner.language.words import N_, _, listed
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import Outcome
 from gputuner.model.points import Point
 from gputuner.model.quantities import Limiter
+from gputuner.model.readings import Scalar
 
 BEST = 3
 MODEL = "ResNet-50"
 _SUSTAINED = "sustained"
 _LITTLE = 0.01
+_SELDOM_DIFFER = ("image", "n", "load_s")
 
 _LIMITS: dict[Limiter, str] = {
     Limiter.POWER: N_("The power limit held the clock back {share:fraction} of the time under sustained load."),
@@ -33,21 +35,30 @@ _LIMITS: dict[Limiter, str] = {
 
 
 def show_figures(output: Output, points: Sequence[Point]) -> None:
-    """A table of all figures."""
+    """A table of all figures by metric; settings that all figures of a metric share stand beside its name."""
     if not points:
         return
     output.heading(_("Figures"))
-    headers = (_("figure"), _("of"), _("value"), _("remarks"))
-    rows = [
-        (
-            sentences.metric(point.metric),
-            sentences.settings(point.params),
-            _figure(point),
-            "; ".join(sentences.flag(flag) for flag in point.flags),
-        )
-        for point in points
-    ]
-    output.table(headers, rows, right=(2,))
+    rows: list[tuple[str, ...]] = []
+    for metric in dict.fromkeys(point.metric for point in points):
+        group = [point for point in points if point.metric == metric]
+        common = _common(group)
+        title = listed((sentences.metric(metric), sentences.settings(common)))
+        for i, point in enumerate(group):
+            own = {name: entry for name, entry in point.params.items() if name not in common}
+            flags = listed(sentences.flag(flag) for flag in point.flags)
+            rows.append(("" if i else title, sentences.settings(own), sentences.point_value(point), flags))
+    output.table((_("figure"), _("of"), _("value"), _("remarks")), rows, right=(2,))
+
+
+def _common(points: Sequence[Point]) -> dict[str, Scalar]:
+    """What need not be said in every row."""
+    first = points[0].params
+    return {
+        name: entry
+        for name, entry in first.items()
+        if name in _SELDOM_DIFFER and all(point.params.get(name) == entry for point in points)
+    }
 
 
 def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
@@ -77,8 +88,8 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     return fill(_LIMITS[held.limiter], {"share": held.share})
 
 
-def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = None, model: str | None = None) -> None:
-    """The best advices with gain, reason and text to paste; ``model`` names what they are about."""
+def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = None, command: str = "") -> None:
+    """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``."""
     if not advice:
         output.heading(_("Advice"))
         output.line(_("No advice: nothing that was measured calls for a change."))
@@ -88,9 +99,8 @@ def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = 
     for number, entry in enumerate(shown, 1):
         _show_one(output, number, entry)
     if len(shown) < len(advice):
-        output.line(_("{n} more: gputuner --cli advise").format(n=len(advice) - len(shown)))
-    if model:
-        output.line(_("All this is about {model} until your own model is measured.").format(model=model))
+        output.line(_("{n} more: {command}").format(n=len(advice) - len(shown), command=command))
+    output.line(_("All this is about {model} until your own model is measured.").format(model=MODEL))
 
 
 def _show_one(output: Output, number: int, entry: Advice) -> None:
@@ -131,9 +141,3 @@ def show_end(output: Output, outcome: Outcome, origin: Origin | None, session: P
 def show_origin(output: Output, origin: Origin) -> None:
     """That the figures are not from a real card."""
     output.line(_("All figures are {origin}, not measured on a real card.").format(origin=sentences.origin(origin)))
-
-
-def _figure(point: Point) -> str:
-    spread = point.spread
-    low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
-    return numbers.interval(point.value, low, high, point.unit)

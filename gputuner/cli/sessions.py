@@ -87,7 +87,7 @@ def show(
             for card in summary.cards:
                 results.show_limit(output, points, card)
             if points:
-                results.show_advice(output, advice, model=results.MODEL)
+                results.show_advice(output, advice)
             results.show_questions(output, questions)
             for warned in stored.warnings():
                 output.line(_("Note: {text}").format(text=sentences.warning(warned.code, warned.params)))

@@ -4,8 +4,8 @@ from gputuner.language.advice import advice_action, advice_title, advice_why, ga
 from gputuner.language.errors import bug, error, interrupted
 from gputuner.language.findings import finding, remedy
 from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, workload
-from gputuner.language.steps import point_title, settings, step, step_result
-from gputuner.language.terms import card_state, confidence, flag, limiter, origin, outcome, reason, support
+from gputuner.language.steps import point_title, point_value, settings, step, step_result
+from gputuner.language.terms import card_state, confidence, flag, host_reason, limiter, origin, outcome, reason, support
 from gputuner.language.warnings import warning
 
 __all__ = [
@@ -21,12 +21,14 @@ __all__ = [
     "finding",
     "flag",
     "gain",
+    "host_reason",
     "interrupted",
     "limiter",
     "metric",
     "origin",
     "outcome",
     "point_title",
+    "point_value",
     "quantity",
     "question",
     "reading_name",

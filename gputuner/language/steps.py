@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
-from gputuner.language.numbers import value
-from gputuner.language.words import N_, _
+from gputuner.language.numbers import interval, value
+from gputuner.language.words import N_, _, listed
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -39,7 +39,6 @@ _PARAMS: dict[str, str] = {
     "n": N_("{value} × {value}"),
     "bytes": "{value:bytes}",
     "image": N_("{value} px"),
-    "jobs": N_("{value} at once"),
     "phase": "{value}",
 }
 _PHASES: dict[str, str] = {
@@ -48,18 +47,21 @@ _PHASES: dict[str, str] = {
     "alone": N_("alone"),
     "probe": "",
     "memory": "",
-    "limit": N_("at the memory limit"),
-    "safe": N_("at the largest safe batch"),
+    "limit": "",
+    "safe": "",
 }
-_TOLD_ELSEWHERE = frozenset({"verified", "job"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs"})
 PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
+
+
+RATIOS = frozenset({"co_run_slowdown", "co_run_gain"})
 
 
 def step(label: str, params: Mapping[str, Scalar]) -> str:
     """What a step does and to what."""
     name = _(STEPS[label]) if label in STEPS else label.replace("_", " ")
     of_what = settings(params)
-    return f"{name}: {of_what}" if of_what else name
+    return _("{what}: {of}").format(what=name, of=of_what) if of_what else name
 
 
 def step_result(result: str) -> str:
@@ -69,14 +71,21 @@ def step_result(result: str) -> str:
 
 def settings(params: Mapping[str, Scalar]) -> str:
     """The parameters of a step or figure in one line, the telling ones only."""
-    parts = [_setting(name, entry) for name, entry in params.items()]
-    return ", ".join(part for part in parts if part)
+    return listed(_setting(name, entry) for name, entry in params.items())
 
 
 def point_title(point: Point) -> str:
     """What a figure is of: workload and settings."""
-    of_what = settings(point.params)
-    return f"{workload(point.workload)}, {of_what}" if of_what else workload(point.workload)
+    return listed((workload(point.workload), settings(point.params)))
+
+
+def point_value(point: Point) -> str:
+    """A figure with its interval; ratios with a times sign."""
+    if point.metric in RATIOS:
+        return f"{point.value:.2f} ×"
+    spread = point.spread
+    low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
+    return interval(point.value, low, high, point.unit)
 
 
 def _setting(name: str, entry: Scalar) -> str:

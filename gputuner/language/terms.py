@@ -21,6 +21,8 @@ REASONS: dict[Reason, str] = {
     Reason.ERROR: N_("the driver failed to answer"),
 }
 
+NOT_BY_HOST = N_("not reported by this machine")
+
 LIMITERS: dict[Limiter, str] = {
     Limiter.NONE: N_("nothing"),
     Limiter.IDLE: N_("idle"),
@@ -85,6 +87,11 @@ ORIGINS: dict[Origin, str] = {
 def reason(entry: Reason) -> str:
     """Why there is no value."""
     return _(REASONS[entry])
+
+
+def host_reason(entry: Reason) -> str:
+    """Why a fact of the machine around the cards has no value."""
+    return _(NOT_BY_HOST) if entry is Reason.NOT_SUPPORTED else reason(entry)
 
 
 def limiter(entry: Limiter) -> str:

@@ -6,6 +6,7 @@ Where the compiled catalogue is missing, people read English.
 
 import locale
 import os
+from collections.abc import Iterable
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
 
@@ -62,6 +63,11 @@ def preferred_language() -> str:
 def _(message: str) -> str:
     """``message`` in the language in use."""
     return _Chosen.catalogue.gettext(message) if message else ""
+
+
+def listed(parts: Iterable[str]) -> str:
+    """The parts that are not empty, with the commas of the language in use."""
+    return _(", ").join(part for part in parts if part)
 
 
 def ngettext(singular: str, plural: str, n: int) -> str:

@@ -24,7 +24,7 @@ def test_devices_says_why_a_reading_is_missing(program):
     out = program("devices").out
     assert _value(out, "memory temperature") == "— (not supported by this card)"
     assert _value(out, "encoder busy") == "— (not read yet)"
-    assert _value(out, "frequency governor") == "— (not supported by this card)"
+    assert _value(out, "frequency governor") == "— (not reported by this machine)"
 
 
 def test_devices_json_has_every_quantity(program):

@@ -27,7 +27,7 @@ def test_ends_in_plain_words(program):
 def test_shows_the_three_best_only_and_says_that_there_are_more(program):
     result = program("tune")
     assert [f"\n{n}. " in result.out for n in (1, 2, 3, 4)] == [True, True, True, False]
-    assert "1 more: gputuner --cli advise" in result.out
+    assert f"1 more: gputuner --cli advise {program.setup.runs[0].run_id}" in result.out
 
 
 def test_progress_goes_to_stderr_as_plain_lines(program):
