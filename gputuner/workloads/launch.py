@@ -6,9 +6,16 @@ from pathlib import Path
 from gputuner.model.cards import CPU_CARD
 
 BOOT = """\
-import sys, types
+import sys
 root = sys.argv.pop(1)
 sys.path[:] = [entry for entry in sys.path if entry]
+import json, types
+if sys.version_info < (3, 10):
+    found = "%d.%d" % sys.version_info[:2]
+    text = "Python %s is older than 3.10" % found
+    params = {"python": found, "least": "3.10"}
+    print(json.dumps({"kind": "unusable", "code": "python_too_old", "message": text, "params": params}))
+    sys.exit(3)
 package = types.ModuleType("gputuner")
 package.__path__ = [root]
 sys.modules["gputuner"] = package

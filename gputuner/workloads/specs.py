@@ -64,11 +64,11 @@ class CopySpec:
 
     @classmethod
     def sized(cls, cache_bytes: int, free_bytes: int) -> "CopySpec":
-        """Buffers well beyond the last cache (4 ×, at least 256 MiB) that take at most half of ``free_bytes`` together.
+        """Buffers well beyond the last cache (4 ×, at least 1 GiB) that take at most half of ``free_bytes`` together.
 
         Under little memory the buffer is smaller than that; the trial then notes ``buffer_over_cache`` below 4.
         """
-        wanted = max(4 * cache_bytes, 256 << 20)
+        wanted = max(4 * cache_bytes, 1 << 30)
         return cls(bytes=max(4096, min(wanted, free_bytes // 4) // 4096 * 4096))
 
     def params(self) -> dict[str, Scalar]:

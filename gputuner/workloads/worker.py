@@ -64,8 +64,10 @@ class Worker:
         from gputuner.workloads.bodies.trial import StoppedError
 
         trial = str(message.get("id", ""))
+        code = self._ensure_open(trial)
+        if code is not None:
+            return code
         try:
-            self._ensure_open()
             if message["kind"] == "trial":
                 self._outbox.send(self._trial(message))
         except StoppedError:
@@ -80,11 +82,32 @@ class Worker:
         gc.collect()
         return None
 
-    def _ensure_open(self) -> None:
-        if not self._open:
+    def _ensure_open(self, trial: str) -> "int | None":
+        """Make the device's context once; the exit code if that fails."""
+        from gputuner.workloads.bodies import failures
+
+        if self._open:
+            return None
+        try:
             facts = self._device.open()
-            self._open = True
-            self._outbox.send({"kind": "device", **facts})
+        except Exception as err:
+            text, traceback = failures.described(err)
+            if failures.classify(err) == failures.OUT_OF_MEMORY:
+                self._fail(trial, failures.OUT_OF_MEMORY, text, traceback)
+                return EXIT_OUT_OF_MEMORY
+            params = {"reason": "start_failed", "error": text}
+            self._outbox.send(
+                {
+                    "kind": "unusable",
+                    "code": "cuda_unavailable",
+                    "message": f"CUDA does not start: {text}",
+                    "params": params,
+                }
+            )
+            return EXIT_UNUSABLE
+        self._open = True
+        self._outbox.send({"kind": "device", **facts})
+        return None
 
     def _trial(self, message: Message) -> "dict[str, Any]":
         from gputuner.workloads.bodies.shelf import make_body

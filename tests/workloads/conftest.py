@@ -22,12 +22,17 @@ class WorkerProcess:
         device: str = "cpu",
         cap: int | None = None,
         options: tuple[str, ...] = (),
+        before_boot: str = "",
         before_start: str = "",
     ) -> None:
-        """``before_start``: Python that runs in the worker's process before its main, to shelve further bodies."""
+        """Start it.
+
+        ``before_boot``: Python that runs first of all; ``before_start``: Python that runs in the worker's process just
+        before its main, to shelve further bodies.
+        """
         command = worker_command(python, device, cap)
         assert START in command[2]
-        command[2] = command[2].replace(START, before_start + START)
+        command[2] = before_boot + command[2].replace(START, before_start + START)
         self.process = subprocess.Popen(
             [command[0], *options, *command[1:]],
             stdin=subprocess.PIPE,

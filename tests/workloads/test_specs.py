@@ -37,8 +37,8 @@ def test_three_matrices_are_needed():
 
 
 def test_copy_goes_four_times_beyond_the_cache():
-    assert CopySpec.sized(cache_bytes=72 * MIB, free_bytes=24 << 30).bytes == 288 * MIB
-    assert CopySpec.sized(cache_bytes=0, free_bytes=24 << 30).bytes == 256 * MIB
+    assert CopySpec.sized(cache_bytes=300 * MIB, free_bytes=24 << 30).bytes == 1200 * MIB
+    assert CopySpec.sized(cache_bytes=50 * MIB, free_bytes=24 << 30).bytes == 1024 * MIB
 
 
 def test_copy_leaves_half_of_little_memory():

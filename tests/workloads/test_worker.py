@@ -196,6 +196,15 @@ def test_without_a_card_cuda_is_told_to_be_unavailable(start_worker):
     assert worker.wait() == 3
 
 
+def test_an_interpreter_too_old_says_so_and_exits_3(start_worker):
+    # an old interpreter may not even parse the worker, so the start itself looks
+    worker = start_worker(before_boot="import sys; sys.version_info = (3, 9)\n")
+    message = worker.receive()
+    assert (message["kind"], message["code"]) == ("unusable", "python_too_old")
+    assert message["params"] == {"python": "3.9", "least": "3.10"}
+    assert worker.wait() == 3
+
+
 def test_copy_counts_bytes_read_and_written(worker):
     result = worker.trial("copy", {"bytes": 1 << 24}, measure_s=0.05)
     assert result["work"] == {"bytes": 2 << 24}

@@ -80,7 +80,10 @@ def arch_list(torch: Any) -> list[str]:
 
 def cudnn_version(torch: Any) -> str | None:
     """Version of cuDNN, e.g. ``9.10.2``; None: a build without it."""
-    number = torch.backends.cudnn.version() if torch.version.cuda else None
+    try:
+        number = torch.backends.cudnn.version() if torch.version.cuda else None
+    except RuntimeError:  # another cuDNN than the build's is on the library path
+        return None
     if not number:
         return None
     major, rest = divmod(number, 10000 if number >= 90000 else 1000)

@@ -36,9 +36,9 @@ class HostWindows:
         """Nothing is ever left running."""
         return []
 
-    def running_s(self) -> float:
+    def running(self) -> int:
         """Nothing is ever left running."""
-        return 0.0
+        return 0
 
 
 def _fields(path: Path) -> dict[str, str]:

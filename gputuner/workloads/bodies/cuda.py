@@ -15,8 +15,11 @@ from gputuner.workloads.bodies.driver import DriverFacts
 IN_FLIGHT = 2
 """Windows queued ahead: the device never waits for the host between two of them."""
 
-SPIN_CYCLES = (200_000, 1_200_000)
-"""Two spins of known length; the difference cancels the launch. Together under 1 ms."""
+SPIN_CYCLES = (400_000, 1_400_000)
+"""Two spins of known length; the difference cancels the launch. Together about 1 ms."""
+
+PLAUSIBLE_MHZ = (100.0, 5000.0)
+"""Outside of this a spin was interrupted (another process had the card)."""
 
 
 class EventWindows:
@@ -24,7 +27,6 @@ class EventWindows:
 
     def __init__(self) -> None:
         self._borders: collections.deque[tuple[torch.cuda.Event, int]] = collections.deque()
-        self._last_s = 0.0
         self._mark(0)
 
     def _mark(self, count: int) -> None:
@@ -44,9 +46,9 @@ class EventWindows:
         """Seconds per iteration of the windows still in flight."""
         return self._collect(0)
 
-    def running_s(self) -> float:
-        """Windows in flight, each taken as long as the last that ended."""
-        return (len(self._borders) - 1) * self._last_s
+    def running(self) -> int:
+        """Windows in flight."""
+        return len(self._borders) - 1
 
     def _collect(self, keep: int) -> list[float]:
         done: list[float] = []
@@ -54,8 +56,7 @@ class EventWindows:
             start, _ = self._borders.popleft()
             end, count = self._borders[0]
             end.synchronize()
-            self._last_s = start.elapsed_time(end) / 1e3
-            done.append(self._last_s / count)
+            done.append(start.elapsed_time(end) / 1e3 / count)
         return done
 
 
@@ -96,6 +97,7 @@ class CudaDevice:
         if self._cap is not None:
             torch.cuda.set_per_process_memory_fraction(min(1.0, self._cap / total), 0)
         exercise(self.name)
+        self.clock_mhz()  # loads its kernel now, not behind the first load
         torch.cuda.synchronize()
         self.begin_trial()
         return {
@@ -174,5 +176,7 @@ class CudaDevice:
             mark.record()
         marks[-1].synchronize()
         longer_ms = marks[1].elapsed_time(marks[2]) - marks[0].elapsed_time(marks[1])
-        cycles = SPIN_CYCLES[1] - SPIN_CYCLES[0]
-        return cycles / (longer_ms * 1e3) if longer_ms > 0 else None
+        if longer_ms <= 0:
+            return None
+        clock = (SPIN_CYCLES[1] - SPIN_CYCLES[0]) / (longer_ms * 1e3)
+        return clock if PLAUSIBLE_MHZ[0] <= clock <= PLAUSIBLE_MHZ[1] else None

@@ -19,8 +19,8 @@ class Windows(Protocol):
         """Wait for what is still running; seconds per iteration of its windows."""
         ...
 
-    def running_s(self) -> float:
-        """Seconds of work that are queued but not yet timed, estimated."""
+    def running(self) -> int:
+        """How many windows are queued but not yet timed."""
         ...
 
 

@@ -187,8 +187,9 @@ class Trial:
             ended = windows.run(body.iterate, count)
             done += ended
             measured_s += count * sum(ended)
-            enough = measured_s + windows.running_s() >= self._request.measure_s
-            if enough and len(done) >= LEAST_WINDOWS:
+            running = windows.running()
+            running_s = running * count * (done[-1] if done else iteration_s)
+            if measured_s + running_s >= self._request.measure_s and len(done) + running >= LEAST_WINDOWS:
                 break
             out_of_time = self._left_s() < 0
             if out_of_time:
