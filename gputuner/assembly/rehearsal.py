@@ -1,6 +1,6 @@
 """The dry run: the same plan, performed by the simulated worker of the recognised card. Touches nothing."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gputuner.assembly import stages
@@ -13,21 +13,12 @@ from gputuner.engine.stage import Worker
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import StepStarted
-from gputuner.model.readings import Scalar
+from gputuner.model.planned import PlannedStep
 from gputuner.model.samples import CardProcesses, Sample
 from gputuner.telemetry.rates import Rates
 
 STAND_IN = "rtx-3060-12g"
 """Plays cards that the catalogue does not know, and the host's processor."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedStep:
-    """One step that would be taken: its label, of what, and about how many seconds."""
-
-    label: str
-    params: dict[str, Scalar]
-    expected_s: float
 
 
 class _Rehearsal:

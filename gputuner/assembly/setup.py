@@ -9,7 +9,7 @@ import psutil
 
 from gputuner.assembly import feeds, stages
 from gputuner.assembly.identified import reference
-from gputuner.assembly.rehearsal import PlannedStep, rehearse
+from gputuner.assembly.rehearsal import rehearse
 from gputuner.catalog import load
 from gputuner.devices.selection import select
 from gputuner.engine.engine import Engine
@@ -22,6 +22,7 @@ from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
 from gputuner.model.errors import DeviceError, GputunerError, NoCard, UsageError
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.planned import PlannedStep
 from gputuner.model.quantities import Quantity
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.writer import SessionWriter

@@ -1,0 +1,127 @@
+"""What the window is handed: the same setup as the command line's, in the calls that pages make."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from gputuner.assembly import feeds
+from gputuner.assembly.setup import Setup
+from gputuner.engine.in_turn import InTurn
+from gputuner.engine.run import Run
+from gputuner.experiments.record import Record
+from gputuner.experiments.tune import Tune
+from gputuner.model.cards import CardInfo
+from gputuner.model.errors import NoCard
+from gputuner.model.planned import Planned
+from gputuner.sessions.library import Entry
+from gputuner.sessions.reader import SessionReader
+from gputuner.settings import preferences
+from gputuner.settings.paths import paths
+from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.replayed import ReplayFeed
+
+
+class WindowPorts:
+    """Meets ``gui.ports.Ports`` over a :class:`Setup`."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Take over ``setup``; its maker closes it."""
+        self._setup = setup
+        self._preferences = paths(setup.data_dir).preferences
+
+    @property
+    def feed(self) -> Feed:
+        """The feed that Monitor starts with."""
+        return self._setup.feed
+
+    @property
+    def tune_spec(self) -> type[Tune]:
+        """Its fields make the form of the page Tune."""
+        return Tune
+
+    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> Run | InTurn:
+        """Start on the cards in turn.
+
+        Raises:
+            GputunerError: it cannot start on the first.
+        """
+        assert isinstance(spec, Tune)
+        chosen = self._chosen(cards)
+        start = partial(self._setup.start, spec, share=share)
+        first = start(chosen[:1])
+        return InTurn(first, [partial(start, (card,)) for card in chosen[1:]]) if len(chosen) > 1 else first
+
+    def dry_run(self, spec: object, cards: tuple[str, ...], share: bool) -> Planned:
+        """What ``start_tune`` would do.
+
+        Raises:
+            GputunerError: it could not start.
+        """
+        assert isinstance(spec, Tune)
+        chosen = self._chosen(cards)
+        steps = tuple(s for card in chosen for s in self._setup.dry_run(spec, (card,), share=share))
+        return Planned(steps=steps, expected_s=sum(s.expected_s for s in steps))
+
+    def start_record(self, cards: tuple[str, ...]) -> Run:
+        """Record telemetry until cancelled.
+
+        Raises:
+            GputunerError: it cannot start.
+        """
+        return self._setup.start(Record(), self._chosen(cards))
+
+    def sessions(self) -> Sequence[Entry]:
+        """All stored sessions, newest first."""
+        return self._setup.sessions.entries()
+
+    def open_session(self, path: Path) -> SessionReader:
+        """Open a session.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        return self._setup.sessions.open(path)
+
+    def replay(self, path: Path) -> ReplayFeed:
+        """Play a session back.
+
+        Raises:
+            StoreError: it cannot be read, or holds no telemetry.
+        """
+        return feeds.replay_feed(path)
+
+    def delete_session(self, path: Path) -> None:
+        """Delete a session for good.
+
+        Raises:
+            StoreError: it is in use or cannot be deleted.
+        """
+        self._setup.sessions.delete(path)
+
+    def export_session(self, path: Path, form: str, target: Path) -> tuple[Path, ...]:
+        """Write a session out.
+
+        Raises:
+            StoreError: it cannot be read or written.
+        """
+        return self._setup.sessions.export(path, form, target, overwrite=True)
+
+    def preference(self, name: str) -> str | None:
+        """A stored preference, or None."""
+        value = getattr(preferences.load(self._preferences).preferences, name, None)
+        return None if value is None else str(value)
+
+    def set_preference(self, name: str, value: str) -> None:
+        """Store a preference.
+
+        Raises:
+            StoreError: it cannot be stored.
+        """
+        preferences.change(self._preferences, **{name: value})
+
+    def _chosen(self, uuids: tuple[str, ...]) -> tuple[CardInfo, ...]:
+        by_uuid = {card.uuid: card for card in self._setup.cards()}
+        missing = [uuid for uuid in uuids if uuid not in by_uuid]
+        if missing or not uuids:
+            raise NoCard("no_such_card", f"no card {', '.join(missing)}", card=", ".join(missing), known="")
+        return tuple(by_uuid[uuid] for uuid in uuids)
