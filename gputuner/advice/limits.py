@@ -1,6 +1,6 @@
 """What holds the card back: power, heat, memory heat, and a link narrower than it could be."""
 
-from gputuner.advice.evidence import Evidence
+from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import make
 from gputuner.analysis.limits import POWER_SHARE, THERMAL, THERMAL_SHARE, memory_heat_suspected, share
 from gputuner.model.advice import Advice, Confidence, Gain
@@ -27,20 +27,29 @@ def _load_params(point: Point, conditions: Conditions, held: float) -> dict[str,
     return params
 
 
-def _worst(evidence: Evidence, least: float, *limiters: Limiter) -> tuple[Point, Conditions, float] | None:
-    """The load that spent the largest share, at least ``least``, of its time in these limits.
+def _nearness(evidence: Evidence, point: Point) -> int:
+    """How near a load is to what the reader will run: 2 the recommended training, 1 a kernel, 0 another training."""
+    if point.metric != "train_throughput":
+        return 1
+    best = best_setting(evidence, point.workload)
+    ours = (point.params.get("precision"), bool(point.params.get("channels_last", False)))
+    return 2 if best is not None and ours == best[0] else 0
 
-    Trainings go before kernels that no one trains with; of two, the longer window.
+
+def _worst(evidence: Evidence, least: float, *limiters: Limiter) -> tuple[Point, Conditions, float] | None:
+    """The load nearest to what the reader will run that spent at least ``least`` of its time in these limits.
+
+    Of several such loads the longest.
     """
     held = [
-        (point.metric == "train_throughput", share(conditions, *limiters), conditions.duration_s, point, conditions)
-        for point, conditions in evidence.loads()
+        (_nearness(evidence, point), conditions.duration_s, index, point, conditions)
+        for index, (point, conditions) in enumerate(evidence.loads())
         if conditions.duration_s >= TRUSTED_S and share(conditions, *limiters) >= least
     ]
     if not held:
         return None
-    _, most, _, point, conditions = max(held, key=lambda entry: entry[:3])
-    return point, conditions, most
+    _, _, _, point, conditions = max(held, key=lambda entry: entry[:3])
+    return point, conditions, share(conditions, *limiters)
 
 
 def power_rule(evidence: Evidence) -> list[Advice]:
@@ -57,7 +66,8 @@ def power_rule(evidence: Evidence) -> list[Advice]:
     highest = evidence.card.number("sm_clock_max_mhz")
     if highest is not None:
         params["sm_clock_max_mhz"] = highest
-    params["training"] = point.workload not in ("matmul", "copy")
+    params["training"] = point.metric == "train_throughput"
+    params["recommended"] = _nearness(evidence, point) == 2
     return [make("limit.power", evidence.card.uuid, params, [point], weight=4.0)]
 
 

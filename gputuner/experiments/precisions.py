@@ -52,6 +52,15 @@ def matmul_order(context: PlanContext) -> tuple[Precision, ...]:
     return tuple(p for p in order if support(context, p) is not Support.ABSENT)
 
 
+def burst_order(context: PlanContext) -> tuple[Precision, ...]:
+    """Formats whose cold rate is measured: FP16 runs in the same units as a native BF16 and is left out then."""
+    order = matmul_order(context)
+    if context.card.is_cpu:
+        return order[:1]
+    twin = support(context, "bf16") is Support.NATIVE
+    return tuple(p for p in order if support(context, p) is Support.NATIVE and not (twin and p == "fp16"))
+
+
 def training_order(context: PlanContext) -> tuple[Precision, ...]:
     """Formats for the training, best guess first; only native ones."""
     if context.card.is_cpu:

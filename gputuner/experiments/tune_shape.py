@@ -5,7 +5,7 @@ Reductions are applied one after the other, the least valuable first, until the 
 
 from dataclasses import dataclass, replace
 
-from gputuner.experiments.precisions import matmul_order, training_order
+from gputuner.experiments.precisions import burst_order, matmul_order, training_order
 from gputuner.experiments.protocol import PlanContext
 from gputuner.workloads.specs import Precision
 
@@ -83,13 +83,13 @@ def full_shape(context: PlanContext) -> Shape:
     """The whole run on the card of ``context``."""
     if context.card.is_cpu:
         return Shape(
-            cpu=True, start_s=6.0, matmuls=matmul_order(context), bursts=("fp32",), idle_s=2.0, matmul_s=2.0,
+            cpu=True, start_s=6.0, matmuls=matmul_order(context), bursts=burst_order(context), idle_s=2.0, matmul_s=2.0,
             copy_s=2.0, trainings=training_order(context), image=64, first_batch=4, last_batch=32, train_s=3.0,
             warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
             sustained_most_s=60.0, restart_s=5.0, usual_batch=8,
         )  # fmt: skip
     return Shape(
-        cpu=False, start_s=12.0, matmuls=matmul_order(context), bursts=matmul_order(context), idle_s=10.0, matmul_s=3.0,
+        cpu=False, start_s=12.0, matmuls=matmul_order(context), bursts=burst_order(context), idle_s=10.0, matmul_s=3.0,
         copy_s=2.0, trainings=training_order(context), image=224, first_batch=16, last_batch=4096, train_s=2.0,
         warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
         sustained_most_s=60.0, restart_s=9.0, usual_batch=32,

@@ -23,15 +23,21 @@ def test_power_limit_is_told_with_its_share_and_no_promise(lab):
     assert told.evidence == ("load",)
 
 
-def test_a_training_goes_before_a_matmul(lab):
+def test_the_recommended_training_goes_before_a_kernel_and_a_kernel_before_other_formats(lab):
+    limited = lab.conditions(limited={"power": 10.0})
     kernel = lab.point(
-        "k", "matmul_rate", 1e14, workload="matmul", phase="sustained", precision="bf16",
-        conditions=lab.conditions(limited={"power": 10.0}),
-    )  # fmt: skip
-    both = lab.Evidence(card=lab.card(), points=(kernel, load(lab, limited={"power": 2.0})))
-    assert power_rule(both)[0].params["share"] == pytest.approx(0.2)
-    alone = lab.Evidence(card=lab.card(), points=(kernel, load(lab, limited={"power": 0.1})))
-    assert power_rule(alone)[0].params["training"] is False
+        "k", "matmul_rate", 1e14, workload="matmul", phase="sustained", precision="bf16", conditions=limited
+    )
+    other = lab.rate("o", 128, 300.0, precision="fp32", conditions=limited)
+    ours = load(lab, limited={"power": 2.0})
+    rates = tuple(lab.ladder())
+    (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, kernel, other, ours)))
+    assert (told.params["share"], told.params["recommended"]) == (pytest.approx(0.2), True)
+    cool = load(lab, limited={"power": 0.1})
+    (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, kernel, other, cool)))
+    assert (told.params["training"], told.params["recommended"]) == (False, False)
+    (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, other, cool)))
+    assert (told.params["precision"], told.params["recommended"]) == ("fp32", False)
 
 
 def test_little_time_in_the_limit_is_no_advice(lab):
