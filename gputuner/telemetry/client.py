@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from queue import Empty, SimpleQueue
 
@@ -23,20 +23,26 @@ DIES_WITHIN_S = 2.0
 """A killed process that is still there after so long hangs in the driver; no second one is started beside it."""
 STDERR_TAIL = 4000
 MOST_NOTICES = 100
+_ENVIRONMENT = {"MALLOC_ARENA_MAX": "2"}
+"""A dozen threads need no heap each."""
 
 
 class Child:
     """One collector process; its lines go into ``inbox`` as ``(child, line)``, its end as ``(child, None)``."""
 
-    def __init__(self, command: Sequence[str], inbox: "SimpleQueue[tuple[Child | None, bytes | None]]") -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        inbox: "SimpleQueue[tuple[Child | None, bytes | None]]",
+    ) -> None:
         """Start it in a session of its own, so that the terminal's SIGINT does not reach it."""
-        environment = {**os.environ, "MALLOC_ARENA_MAX": "2"}
         self.process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment,
+            env=dict(environment),
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
@@ -87,12 +93,28 @@ class CollectorFeed:
 
     States: *starting* → *ok* with its hello. → *absent* or *mismatch* when the library cannot be used (tried again only
     if that may help). ok → *failing* while every call gives errors (the collector itself opens the library anew) → ok.
-    A collector silent for ``rates.hang_s`` (or whose every card is) is killed: *hung*; one that dies: *restarting*;
-    both start again after pauses of 1, 2, 4 … 60 s, and the silence is told as a gap with the first tick after it.
+    A collector that is silent for ``rates.silence_s``, or whose every card is for ``rates.hang_s``, is killed: *hung*;
+    one that dies: *restarting*; both start again after pauses of 1, 2, 4 … 60 s, and the silence is told as a gap with
+    the first tick after it.
     """
 
-    def __init__(self, command: Sequence[str], rates: Rates | None = None, first_pause_s: float = 1.0) -> None:
-        """Start the collector ``command`` (see ``__main__.child_command``); returns at once."""
+    def __init__(
+        self,
+        command: Sequence[str],
+        rates: Rates | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+        first_pause_s: float = 1.0,
+    ) -> None:
+        """Start the collector ``command`` (see ``__main__.child_command``); returns at once.
+
+        Args:
+            command: the program; the rates are appended to it.
+            rates: of the tiers, with their deadlines.
+            environment: of the process (default: this one's).
+            first_pause_s: the first pause before a restart; each further one is twice as long.
+        """
+        self._environment = {**(os.environ if environment is None else environment), **_ENVIRONMENT}
         self._rates = rates or Rates()
         self._command = [*command, *self._rates.arguments()]
         self._hub = Hub("collector")
@@ -163,7 +185,7 @@ class CollectorFeed:
             if line is None:
                 self._died(child)
             else:
-                self._deadline_ns = time.monotonic_ns() + round(self._rates.hang_s * NS)
+                self._deadline_ns = time.monotonic_ns() + round(self._rates.silence_s * NS)
                 decoded = decode_line(line)
                 if decoded is not None:
                     self._take(decoded)
@@ -179,7 +201,7 @@ class CollectorFeed:
             self._undead = None
         self._deadline_ns = now + round(self._rates.start_s * NS)
         try:
-            self._child = Child(self._command, self._inbox)
+            self._child = Child(self._command, self._environment, self._inbox)
         except OSError as error:
             self._start_ns = now + round(self._pauses.pause_s() * NS)
             self._set(FeedState.RESTARTING, "telemetry_collector_not_started", error=str(error))

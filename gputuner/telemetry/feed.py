@@ -135,21 +135,33 @@ class Feed(Protocol):
         ...
 
 
+SAME_ROW_NS = 250_000_000
+"""Tiers of a card that were read within this time of each other make one row, under the time of the first."""
+
+
 def merged(samples: Iterable[Sample]) -> tuple[Sample, ...]:
-    """One sample per card out of the tiers read together; the first sample of a card gives the time."""
-    by_card: dict[str, Sample] = {}
-    for sample in samples:
-        first = by_card.get(sample.card)
-        if first is None:
-            by_card[sample.card] = sample
+    """Rows in order of time: the tiers of a card that were read together become one."""
+    rows: list[Sample] = []
+    last: dict[str, int] = {}
+    for sample in sorted(samples, key=lambda sample: sample.t_ns):
+        place = last.get(sample.card)
+        first = None if place is None else rows[place]
+        if place is None or first is None or sample.t_ns - first.t_ns > SAME_ROW_NS or _overlap(first, sample):
+            last[sample.card] = len(rows)
+            rows.append(sample)
         else:
-            by_card[sample.card] = Sample(
+            rows[place] = Sample(
                 card=first.card,
                 t_ns=first.t_ns,
                 values={**first.values, **sample.values},
                 missing={**first.missing, **sample.missing},
             )
-    return tuple(by_card.values())
+    return tuple(rows)
+
+
+def _overlap(first: Sample, second: Sample) -> bool:
+    """True if a quantity is in both."""
+    return any(name in first.values or name in first.missing for name in (*second.values, *second.missing))
 
 
 def joined(first: Tick, second: Tick) -> Tick:

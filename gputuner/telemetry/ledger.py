@@ -89,7 +89,7 @@ class Ledger:
             self._samples.append(sample)
             self._failed(watch, now_ns)
             return False
-        self._samples.insert(0, sample)
+        self._samples.append(sample)
         failing = watch.failing
         gap = watch.good(sample.t_ns)
         if gap is not None:
@@ -138,7 +138,7 @@ class Ledger:
         self._tell(Notice(code=code, t_ns=t_ns, params=params))
 
     def tick(self, t_ns: int) -> Tick | None:
-        """What came in since the last call, one sample per card; None if nothing did."""
+        """What came in since the last call, in order of time, tiers read together in one row; None if nothing did."""
         if not (self._samples or self._processes or self._gaps or self._xids or self._changed):
             return None
         tick = Tick(

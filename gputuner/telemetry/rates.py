@@ -30,6 +30,11 @@ class Rates:
         if min(self.slow_s, self.hang_s, self.start_s) <= 0:
             raise UsageError("rate_out_of_range", "periods must be above zero", most=MOST_HZ)
 
+    @property
+    def silence_s(self) -> float:
+        """After so long without a sign of life the collector hangs, in seconds (it gives one per fast time)."""
+        return self.hang_s + 1 / self.fast_hz
+
     def arguments(self) -> list[str]:
         """The collector's arguments that say the same."""
         return [f"--fast-hz={self.fast_hz!r}", f"--slow-s={self.slow_s!r}", f"--hang-s={self.hang_s!r}"]

@@ -1,6 +1,6 @@
 """The collector's loop: one round of fast readings per tick, slow readings, scans and events beside them.
 
-All state lives in the thread that runs ``run``; lanes only make calls and hand their answers back.
+All state lives in the thread that runs ``run``; the crew only makes calls and hands their answers back.
 """
 
 import logging
@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from functools import partial
 from typing import TypeVar
 
 from gputuner.devices.protocol import CardSource
@@ -16,8 +16,8 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Sample
+from gputuner.telemetry.crew import Answer, Crew, Job
 from gputuner.telemetry.feed import Notice
-from gputuner.telemetry.lanes import Answer, Lane
 from gputuner.telemetry.ledger import Ledger
 from gputuner.telemetry.meter import Meter
 from gputuner.telemetry.rates import Rates
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 HEALTH_S = 5.0
 QUIET_S = 1.0
-"""After so long without a line a sign of life is sent."""
+"""After so long without a line (or a quarter of the deadline) a sign of life is sent."""
 SLOW_GRACE_S = 0.05
 """How long a tick's sending (not its reading) waits for slow answers, so that both tiers make one row."""
 AFTER_SUSPEND_S = 2.0
@@ -47,9 +47,9 @@ def suspended_ns() -> int:
 class Rounds:
     """Rounds over one source.
 
-    A *round* opens on each fast time: every card that may be asked and whose lane is idle is asked; a busy lane counts
-    as a missed tick. It closes (one ``Tick`` is sent) when all asked cards answered, at the latest after the grace; an
-    answer that comes later travels with the next tick under its own time.
+    A *round* opens on each fast time: every card that may be asked and whose last call is back is asked; one that is
+    still out counts as a missed tick. It closes (one ``Tick`` is sent) when all asked cards answered, at the latest
+    after the grace; an answer that comes later travels with the next tick under its own time.
     When every card gives nothing but errors, and after a suspend, nothing is asked until the library was opened anew,
     which is tried after pauses of 1, 2, 4 … 60 s and only while no call is out.
     """
@@ -67,21 +67,22 @@ class Rounds:
         now = clock()
         self._ledger = Ledger(rates.fast_hz, self._tell, now)
         self._meter = Meter(now)
-        self._answers: SimpleQueue[Answer | None] = SimpleQueue()
-        self._lanes: dict[tuple[str, str], Lane[object]] = {}
+        self._crew = Crew(clock)
+        self._jobs: dict[tuple[str, str], Job[object]] = {}
         self._fast = Schedule(1 / rates.fast_hz, now, punctual=True)
         self._slow: dict[str, Schedule] = {}
         self._health = Schedule(HEALTH_S, now + NS)
         self._reopen_pauses = Backoff()
         self._reopen_ns: int | None = None
         self._resumed = False
-        self._round: list[Lane[object]] = []
+        self._round: list[Job[object]] = []
         self._round_ns = self._sent_ns = now
         self._open = self._failing = False
+        self._quiet_s = min(QUIET_S, rates.hang_s / 4)
         self._grace_s = min(0.5 / rates.fast_hz, 0.2)
         self._slept_ns = slept_ns()
         self._rejected = self._notes_told = 0
-        self._hung_told: set[Lane[object]] = set()
+        self._hung_told: set[Job[object]] = set()
         self._logged: set[str] = set()
 
     def run(self) -> None:
@@ -100,22 +101,17 @@ class Rounds:
 
     def stop(self) -> None:
         """End ``run`` soon; from any thread."""
-        self._answers.put(None)
+        self._crew.stop()
 
     def _step(self) -> bool:
         now = self._clock()
         if self._fast.take(now):
             self._begin(now)
         until = min(self._fast.next_ns, self._close_ns()) if self._open else self._fast.next_ns
-        try:
-            answer = self._answers.get(timeout=max(0.0, (until - self._clock()) / NS))
-        except Empty:
-            pass
-        else:
-            if answer is None:
-                for lane in self._lanes.values():
-                    lane.end()
-                return False
+        answers = self._crew.wait(until)
+        if answers is None:
+            return False
+        for answer in answers:
             self._take(answer)
         now = self._clock()
         if self._open and now >= self._close_ns():
@@ -124,8 +120,8 @@ class Rounds:
 
     def _close_ns(self) -> int:
         """When the open round is to be sent: now if all are back, else after a grace."""
-        waiting = [lane for lane in self._round if lane.busy_since_ns == self._round_ns]
-        if any(lane.kind == Tier.FAST for lane in waiting):
+        waiting = [job for job in self._round if job.asked_ns == self._round_ns and job.kind in (Tier.FAST, Tier.SLOW)]
+        if any(job.kind == Tier.FAST for job in waiting):
             return self._round_ns + round(self._grace_s * NS)
         return self._round_ns + (round(min(SLOW_GRACE_S, self._grace_s) * NS) if waiting else 0)
 
@@ -133,31 +129,35 @@ class Rounds:
         if self._open:
             self._send_tick(now)
         self._round, self._round_ns, self._open = [], now, True
-        if not self._has_slept(now) and not self._opens_anew(now):
-            self._ask_cards(now)
-            if self._ledger.scan_due(now):
-                self._ask(SCAN, "", self._scanned, self._call_scan, now)
-        self._tell_hung(now)
-        news = self._ledger.all_failing is not self._failing
-        if self._health.take(now) or news or now - self._sent_ns >= QUIET_S * NS:
+        if not self._has_slept(now):
+            if self._opens_anew(now):
+                self._reopen_if_due(now)
+            else:
+                self._plan(now)
+            self._crew.ask(self._round, now)
+        news = self._tell_hung(now) or self._ledger.all_failing is not self._failing
+        if self._health.take(now) or news or now - self._sent_ns >= self._quiet_s * NS:
             self._send_health(now)
 
-    def _ask_cards(self, now: int) -> None:
+    def _plan(self, now: int) -> None:
+        """Put into the round what is due, fast readings first."""
+        slow: list[str] = []
         ready = self._ledger.ready()
         for watch in ready:
-            if not watch.wants(now):
-                continue
-            uuid = watch.info.uuid
-            self._ask_fast(uuid, now)
-            if not watch.failing and self._slow_due(uuid, now):
-                self._ask(Tier.SLOW, uuid, self._slow_read, lambda _t_ns, card=uuid: self._call_slow(card), now)
+            if watch.wants(now):
+                self._plan_fast(watch.info.uuid)
+                if not watch.failing and self._slow_due(watch.info.uuid, now):
+                    slow.append(watch.info.uuid)
         if ready:
-            self._ask(XIDS, "", self._ledger.xids, lambda _t_ns: self._source.xids(), now)
+            self._put(XIDS, "", self._ledger.xids, lambda _t_ns: self._source.xids())
+        for uuid in slow:
+            self._put(Tier.SLOW, uuid, self._slow_read, partial(self._call_slow, uuid))
+        if self._ledger.scan_due(now):
+            self._put(SCAN, "", self._scanned, self._call_scan)
 
-    def _ask_fast(self, uuid: str, now: int) -> None:
+    def _plan_fast(self, uuid: str) -> None:
         self._meter.ticks += 1
-        source = self._source
-        if not self._ask(Tier.FAST, uuid, self._fast_read, lambda t_ns: source.sample(uuid, Tier.FAST, t_ns), now):
+        if not self._put(Tier.FAST, uuid, self._fast_read, partial(self._source.sample, uuid, Tier.FAST)):
             self._meter.missed += 1
 
     def _slow_due(self, uuid: str, now: int) -> bool:
@@ -170,20 +170,17 @@ class Rounds:
             return True
         return slow.take(now)
 
-    def _ask(self, kind: str, card: str, take: Callable[[T], None], call: Callable[[int], T], now: int) -> bool:
-        """Ask the lane of this kind and card (made when first asked); False if it is busy."""
-        lane = self._lanes.get((kind, card))
-        if lane is None:
-            lane = Lane(kind, card, call, take, self._answers, self._clock)
-            self._lanes[kind, card] = lane  # pyright: ignore[reportArgumentType]
-        if not lane.idle:
+    def _put(self, kind: str, card: str, take: Callable[[T], None], call: Callable[[int], T]) -> bool:
+        """Put the job of this kind and card (made when first needed) into the round; False if it is still out."""
+        job = self._jobs.get((kind, card))
+        if job is None:
+            job = self._jobs[kind, card] = Job(kind, card, call, take)  # pyright: ignore[reportArgumentType]
+        if not job.idle:
             return False
-        lane.ask(now)
-        self._round.append(lane)  # pyright: ignore[reportArgumentType]
+        self._round.append(job)  # pyright: ignore[reportArgumentType]
         return True
 
-    def _call_slow(self, card: str) -> tuple[Sample, CardProcesses]:
-        t_ns = self._clock()
+    def _call_slow(self, card: str, t_ns: int) -> tuple[Sample, CardProcesses]:
         return self._source.sample(card, Tier.SLOW, t_ns), self._source.processes(card, t_ns)
 
     def _call_scan(self, _t_ns: int) -> tuple[CardInfo, ...]:
@@ -196,25 +193,23 @@ class Rounds:
         return self._source.cards()
 
     def _take(self, answer: Answer) -> None:
-        lane, now = answer.lane, self._clock()
-        lane.busy_since_ns = None
-        self._hung_told.discard(lane)
-        self._meter.called(lane.kind, answer.seconds)
+        job = answer.job
+        self._meter.called(job.kind, answer.seconds)
         if answer.error is not None:
-            self._take_error(lane, answer.error, now)
+            self._take_error(job, answer.error, self._clock())
         elif answer.deliver is not None and answer.seconds <= self._rates.hang_s:
             answer.deliver()
 
-    def _take_error(self, lane: Lane[object], error: Exception, now: int) -> None:
-        if lane.kind == REOPEN:
+    def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
+        if job.kind == REOPEN:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
-        elif lane.kind == SCAN:
+        elif job.kind == SCAN:
             self._ledger.scan_failed(now)
-        elif lane.card:
-            self._ledger.error(lane.card, error, now, fast=lane.kind == Tier.FAST)
+        elif job.card:
+            self._ledger.error(job.card, error, now, fast=job.kind == Tier.FAST)
         if repr(error) not in self._logged:
             self._logged.add(repr(error))
-            _log.error("%s %s failed", lane.kind, lane.card, exc_info=error)
+            _log.error("%s %s failed", job.kind, job.card, exc_info=error)
 
     def _fast_read(self, sample: Sample) -> None:
         if self._ledger.fast(sample, self._clock()):
@@ -232,11 +227,13 @@ class Rounds:
         if not (self._resumed or self._ledger.all_failing):
             self._reopen_ns = None
             return False
+        return True
+
+    def _reopen_if_due(self, now: int) -> None:
         if self._reopen_ns is None:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
-        if now >= self._reopen_ns and all(lane.idle for lane in self._lanes.values()):
-            self._ask(REOPEN, "", self._reopened, self._call_reopen, now)
-        return True
+        if now >= self._reopen_ns and all(job.idle for job in self._jobs.values()):
+            self._put(REOPEN, "", self._reopened, self._call_reopen)
 
     def _reopened(self, found: tuple[CardInfo, ...]) -> None:
         """The library was opened anew: ask every card once, now."""
@@ -246,7 +243,8 @@ class Rounds:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
         for watch in self._ledger.ready():
             watch.retry_ns = None
-            self._ask_fast(watch.info.uuid, now)
+            self._plan_fast(watch.info.uuid)
+        self._crew.ask([job for job in self._round if job.idle and job.kind == Tier.FAST], now)
 
     def _has_slept(self, now: int) -> bool:
         slept = self._slept()
@@ -268,29 +266,31 @@ class Rounds:
     def _tell(self, notice: Notice) -> None:
         self._emit(Noticed(code=notice.code, t_ns=notice.t_ns, params=notice.params))
 
-    def _hung(self, now: int) -> list[Lane[object]]:
+    def _hung(self, now: int) -> list[Job[object]]:
         limit = self._rates.hang_s * NS
-        lanes = self._lanes.values()
-        return [lane for lane in lanes if lane.busy_since_ns is not None and now - lane.busy_since_ns > limit]
+        jobs = self._jobs.values()
+        return [job for job in jobs if job.asked_ns is not None and now - job.asked_ns > limit]
 
-    def _tell_hung(self, now: int) -> None:
-        for lane in self._hung(now):
-            if lane not in self._hung_told:
-                self._hung_told.add(lane)
-                self._ledger.tell("telemetry_call_hung", now, card=lane.card, call=lane.kind)
+    def _tell_hung(self, now: int) -> bool:
+        """Tell of calls that hang, each once; True if there is a new one or one has come back."""
+        hung = set(self._hung(now))
+        for job in hung - self._hung_told:
+            self._ledger.tell("telemetry_call_hung", now, card=job.card, call=job.kind)
+        news, self._hung_told = hung != self._hung_told, hung
+        return news
 
     def _all_hung_s(self, now: int) -> float:
         """For how long nothing has come back of what must come back."""
-        reopening = self._lanes.get((REOPEN, ""))
-        if reopening is not None and reopening.busy_since_ns is not None:
-            return (now - reopening.busy_since_ns) / NS
+        reopening = self._jobs.get((REOPEN, ""))
+        if reopening is not None and reopening.asked_ns is not None:
+            return (now - reopening.asked_ns) / NS
         asked = [watch.info.uuid for watch in self._ledger.ready() if not watch.failing]
-        lanes = [self._lanes.get((Tier.FAST, uuid)) for uuid in asked]
-        since = [lane.busy_since_ns for lane in lanes if lane is not None and lane.busy_since_ns is not None]
-        return (now - max(since)) / NS if since and len(since) == len(lanes) else 0.0
+        jobs = [self._jobs.get((Tier.FAST, uuid)) for uuid in asked]
+        since = [job.asked_ns for job in jobs if job is not None and job.asked_ns is not None]
+        return (now - max(since)) / NS if since and len(since) == len(jobs) else 0.0
 
     def _rejected_values(self) -> int:
-        with suppress(RuntimeError):  # a lane took a card away meanwhile: the next time will do
+        with suppress(RuntimeError):  # a call took a card away meanwhile: the next time will do
             self._rejected = int(getattr(self._source, "rejected", 0))
         return self._rejected
 
@@ -318,7 +318,7 @@ class Rounds:
                 interval_s=meter.interval_s(),
                 fast_cost=meter.cost(Tier.FAST),
                 slow_cost=meter.cost(Tier.SLOW),
-                hung_cards=tuple(lane.card for lane in self._hung(now) if lane.kind == Tier.FAST),
+                hung_cards=tuple(job.card for job in self._hung(now) if job.kind == Tier.FAST),
                 all_hung_s=self._all_hung_s(now),
                 failing=self._failing,
                 error=self._ledger.error_code if self._failing else "",

@@ -115,3 +115,14 @@ def test_tiers_read_together_make_one_row() -> None:
     slow = Sample(card="a", t_ns=6, values={Quantity.FAN_FRACTION: 0.5})
     (row,) = merged([fast, slow])
     assert (row.t_ns, len(row.values), len(row.missing)) == (5, 2, 1)
+
+
+def test_readings_of_the_same_tier_stay_apart_and_in_order() -> None:
+    def fast(t_ns: int) -> Sample:
+        return Sample(card="a", t_ns=t_ns, values={Quantity.CORE_TEMPERATURE_C: 50.0})
+
+    slow = Sample(card="a", t_ns=7, values={Quantity.FAN_FRACTION: 0.5})
+    rows = merged([slow, fast(6), fast(1)])
+    assert [(row.t_ns, len(row.values)) for row in rows] == [(1, 1), (6, 2)]
+    late = Sample(card="a", t_ns=400_000_000, values={Quantity.FAN_FRACTION: 0.5})
+    assert len(merged([fast(1), late])) == 2
