@@ -26,8 +26,8 @@ class Body(Protocol):
     work: dict[str, float]
     """Per iteration: ``flop``, ``bytes`` (read + written) or ``samples``."""
 
-    def probe(self) -> Probe | None:
-        """Time a smaller piece, where one iteration could take far longer than any budget; None: no need."""
+    def probe(self, left_s: float) -> Probe | None:
+        """Time a smaller piece, where one iteration could exceed ``left_s`` (seconds of budget left); None: no need."""
         ...
 
     def iterate(self) -> None:

@@ -40,7 +40,7 @@ class Matmul:
     def _normal(self, n: int, random: torch.Generator) -> torch.Tensor:
         return torch.randn(n, n, device=self._device.name, generator=random, dtype=self._dtype)
 
-    def probe(self) -> Probe | None:
+    def probe(self, left_s: float) -> Probe | None:
         """A product of 256 × 256, on processors (half precision may take 1000 times longer than FP32 there)."""
         if self._device.name != "cpu" or self._n <= 2 * PROBE_N:
             return None

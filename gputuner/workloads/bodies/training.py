@@ -17,8 +17,9 @@ LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 MOMENTUM = 0.9
 WEIGHT_DECAY = 1e-4
-QUICK_S = 1.0
-"""A first probe step longer than this is taken as it is; a shorter one is mostly set-up and is repeated."""
+REPEAT_FROM, REPEAT_UP_TO = 0.1, 0.25
+"""The first probe step includes set-up. It is repeated if the verdict is not clear without, and a repeat is cheap: as
+shares of the time left, one real iteration from the first on, one probe step up to the second."""
 
 
 class TrainingStep:
@@ -63,7 +64,7 @@ class TrainingStep:
         with precisions.autocast(self._device, self._precision):
             return self._loss(self._model(inputs), targets)
 
-    def probe(self) -> Probe | None:
+    def probe(self, left_s: float) -> Probe | None:
         """One sample forward and back, on processors in half precision (FP16 may take 1000 × as long as FP32 there).
 
         No optimizer step: the weights that are trained later stay as they are.
@@ -71,20 +72,22 @@ class TrainingStep:
         if self._device.name != "cpu" or self._precision not in ("fp16", "bf16") or self._batch == 1:
             return None
         one = (self._inputs[:1], self._targets[:1])
-        seconds = 0.0
-        for _ in range(2):
-            start = time.perf_counter()
-            self._forward(*one).backward()
-            seconds = time.perf_counter() - start
-            self._optimizer.zero_grad(set_to_none=True)
-            if seconds > QUICK_S:
-                break
+        seconds = self._probe_s(*one)
+        if seconds * self._batch > REPEAT_FROM * left_s and seconds < REPEAT_UP_TO * left_s:
+            seconds = self._probe_s(*one)
         return Probe(
             seconds=seconds,
             work={"samples": 1.0},
             expected_s=seconds * self._batch,
             notes={"measured_batch": 1, **self._facts()},
         )
+
+    def _probe_s(self, inputs: torch.Tensor, targets: torch.Tensor) -> float:
+        start = time.perf_counter()
+        self._forward(inputs, targets).backward()
+        seconds = time.perf_counter() - start
+        self._optimizer.zero_grad(set_to_none=True)
+        return seconds
 
     def iterate(self) -> None:
         """Queue one training step."""

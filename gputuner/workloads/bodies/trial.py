@@ -111,7 +111,7 @@ class Trial:
         self._tell("setup", 0.0, None, at_once=True)
         body = make()
         self._work = body.work
-        probe = body.probe()
+        probe = body.probe(self._left_s())
         if probe and probe.expected_s > self._left_s():
             return self._too_slow_by_probe(probe)
         first_s, span = self._one(body)
