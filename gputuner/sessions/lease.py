@@ -12,20 +12,25 @@ def lock_path(session: Path) -> Path:
     return session.with_suffix(".lock")
 
 
-def _take(file: IO[bytes], wait: bool) -> bool:
-    """True if the lock is ours now (or if this file system knows no locks)."""
+def _take(file: IO[bytes], look: bool) -> bool:
+    """True if the lock is ours now (or if this file system knows no locks).
+
+    Args:
+        file: open lock file.
+        look: do not wait, and share the lock with others who only look.
+    """
     if sys.platform == "win32":
         import msvcrt
 
         try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK if look else msvcrt.LK_LOCK, 1)
         except OSError:
             return False
         return True
     import fcntl
 
     try:
-        fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB if look else fcntl.LOCK_EX)
     except BlockingIOError:
         return False
     except OSError:
@@ -44,7 +49,7 @@ class Lease:
         """
         self._path = lock_path(session)
         self._file = self._path.open("ab")
-        _take(self._file, wait=True)  # only a moment's look by is_running can stand in the way
+        _take(self._file, look=False)  # only a moment's look by is_running can stand in the way
 
     def release(self) -> None:
         """Give the lock back and remove its file; idempotent."""
@@ -59,7 +64,7 @@ def is_running(session: Path) -> bool:
     path = lock_path(session)
     try:
         with path.open("rb") as file:
-            return not _take(file, wait=False)
+            return not _take(file, look=True)
     except OSError:
         # No lock file; or one that only its writer may open, which a process that is gone no longer holds
         return path.exists() and not os.access(path, os.R_OK)

@@ -185,7 +185,7 @@ class SessionReader:
             cards: UUIDs; None: all.
             t0_ns: begin of the window (ns on the run's clock); None: begin of the session.
             t1_ns: its end, included; None: end of the session.
-            at_most_points: per series; raw rows if they are no more than this, else roll-ups.
+            at_most_points: per series (2 or more); raw rows if they are no more than this, else roll-ups.
 
         Raises:
             StoreError: the file is damaged.
@@ -200,13 +200,13 @@ class SessionReader:
                 quantities=tuple(quantities),
                 t0_ns=low if t0_ns is None else t0_ns,
                 t1_ns=high if t1_ns is None else t1_ns,
-                at_most_points=max(1, at_most_points),
+                at_most_points=max(2, at_most_points),
             )
             return read(self._connection, window, self.gaps(), self._patterns())
 
     def _span(self) -> tuple[int, int]:
         """The run from its first to its last second that has samples or events."""
-        first, last = self._fetch("SELECT min(id), max(id) FROM rollup_1s")[0]
+        first, last = self._fetch("SELECT (SELECT min(id) FROM rollup_1s), (SELECT max(id) FROM rollup_1s)")[0]
         start, end = self.started.t_ns, self.end_ns()
         if first is None:
             return start, end

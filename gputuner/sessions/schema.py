@@ -15,9 +15,9 @@ rollup_1s …    per card and second (10 s, 60 s): ``id`` = bucket · 4096 + car
 =============  ====================================================================================================
 
 ``samples`` is clustered by tick, not by card: rows are only ever appended at the right edge of one B-tree, which
-SQLite packs fully and replay reads straight through; keyed by ``(card, t_ns)`` each card's edge lies in the middle of
-the tree, where pages split in halves (measured: docs/measurements/sessions.md). ``first_id``/``last_id`` of the 1 s
-roll-up lead from a time to its rows, so no index on time is needed.
+replay reads straight through. Keyed by ``(card, t_ns)`` the table is larger and slower to write (measured:
+docs/measurements/sessions.md). ``first_id``/``last_id`` of the 1 s roll-up lead from a time to its rows, so no index
+on time is needed.
 """
 
 import sqlite3

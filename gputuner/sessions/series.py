@@ -1,6 +1,7 @@
 """Series for plots: min, mean and max of a quantity over time, from raw rows or a roll-up that is fine enough."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -187,12 +188,14 @@ def _rolled_series(
 
 def _most_frequent(bits: Ints, starts: Ints) -> Floats:
     """The mask with the most samples in each group of roll-up rows (n, and, mask, or)."""
-    out = np.empty(len(starts))
-    edges = [*starts.tolist(), len(bits)]
-    for place, (a, b) in enumerate(pairwise(edges)):
-        masks, inverse = np.unique(bits[a:b, 2], return_inverse=True)
-        out[place] = masks[np.bincount(inverse, weights=bits[a:b, 0]).argmax()]
-    return out
+    counts, masks = bits[:, 0].tolist(), bits[:, 2].tolist()
+    out: list[int] = []
+    for a, b in pairwise([*starts.tolist(), len(masks)]):
+        weights: Counter[int] = Counter()
+        for mask, count in zip(masks[a:b], counts[a:b], strict=True):
+            weights[mask] += count
+        out.append(weights.most_common(1)[0][0])
+    return np.array(out, dtype=np.float64)
 
 
 def _of_card(gaps: Sequence[Gap], uuid: str) -> list[Gap]:

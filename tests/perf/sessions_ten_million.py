@@ -128,20 +128,24 @@ def overview(path: Path) -> None:
     for state in ("cold", "warm", "warm"):
         if state == "cold":
             forget(path)
-        begin = time.perf_counter()
+        begin, cpu = time.perf_counter(), time.process_time()
         with SessionReader(path) as reader:
             reader.summary(), reader.cards(), reader.points(), reader.advice()
             found = reader.overview(SHOWN, at_most_points=1000)
         points = sum(len(series.t_ns) for series in found.values())
-        print(f"overview, {state}: {time.perf_counter() - begin:.3f} s ({len(found)} series, {points} points)")
+        took, cpu = time.perf_counter() - begin, time.process_time() - cpu
+        print(f"overview, {state}: {took:.3f} s, of it CPU {cpu:.3f} s ({len(found)} series, {points} points)")
     with SessionReader(path) as reader:
         end = reader.end_ns()
         for span_s in (60, 600, 3600, 6 * 3600):
-            begin = time.perf_counter()
+            begin, cpu = time.perf_counter(), time.process_time()
             found = reader.overview(SHOWN, None, end - span_s * 10**9, end, 1000)
             series = next(iter(found.values()))
-            took = time.perf_counter() - begin
-            print(f"zoom to {span_s} s: {took:.3f} s ({len(series.t_ns)} points, bucket {series.bucket_s} s)")
+            took, cpu = time.perf_counter() - begin, time.process_time() - cpu
+            print(
+                f"zoom to {span_s} s: {took:.3f} s, of it CPU {cpu:.3f} s "
+                f"({len(series.t_ns)} points, bucket {series.bucket_s} s)"
+            )
 
 
 def recording(folder: Path, seconds: int = 600) -> None:

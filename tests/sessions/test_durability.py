@@ -326,6 +326,27 @@ def test_finished_and_unfinished_sessions_open_on_read_only_media(open_path: Pat
     assert seqs(cut) == [0, 1]
 
 
+@posix
+def test_two_who_look_at_once_do_not_take_each_other_for_the_writer(tmp_path: Path) -> None:
+    path = store(tmp_path, [started()])
+    lock_path(path).touch()  # left by a killed writer
+    looker = child(
+        """
+        import sys
+        from pathlib import Path
+        from gputuner.sessions import lease
+        file = lease.lock_path(Path(sys.argv[1])).open("rb")
+        print(lease._take(file, look=True), flush=True)
+        sys.stdin.read()
+        """,
+        path,
+    )
+    assert looker.stdout is not None
+    assert looker.stdout.readline().strip() == "True"
+    assert not is_running(path)
+    looker.communicate()
+
+
 def test_the_lock_is_gone_with_its_writer(tmp_path: Path) -> None:
     writer = SessionWriter.create(tmp_path, RUN)
     writer.write(started())

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputuner.model.errors import StoreError
@@ -137,6 +137,7 @@ _json = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from([*NAMES, "version", "selected", "x"]), _json, max_size=8))
 def test_no_file_makes_loading_fail(entries: dict[str, object]) -> None:
     import tempfile
