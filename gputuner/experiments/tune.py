@@ -11,7 +11,7 @@ from gputuner.experiments.trained import Setting, Trained
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_rates import rates
 from gputuner.experiments.tune_shape import Shape, shape_for
-from gputuner.experiments.tune_sharing import sharing
+from gputuner.experiments.tune_sharing import sharing, sharing_cost
 from gputuner.experiments.tune_sustained import SETTLE_S, sustained
 from gputuner.experiments.tune_training import skipped, training
 from gputuner.model.errors import UsageError
@@ -120,7 +120,7 @@ def _measure(course: Course, shape: Shape) -> Plan:
 def _share(course: Course, shape: Shape, known: Trained, setting: Setting, batch: int) -> Plan:
     """Two at the fastest batch; then, if there is time for all, two at the batch people start from."""
     shape = replace(shape, together_s=shape.together_s or SHORT_TOGETHER_S)
-    needed = shape.sharing_s()
+    needed = sharing_cost(shape, known, setting, batch)
     if not course.fits(needed, min(shape.sustained_s, KEPT_FOR_LOAD_S)):
         yield from skipped(course, "sharing", needed)
         return

@@ -65,7 +65,7 @@ class Shape:
 
     def sharing_s(self) -> float:
         """Expected seconds for two trainings at once, alone before and after, a second process included."""
-        return 3 * (self.together_s + self.warmup_s) + self.start_s / 2 if self.together_s else 0.0
+        return 3 * (self.together_s + self.warmup_s) + self.restart_s if self.together_s else 0.0
 
     def expected_s(self) -> float:
         """Expected seconds of it all."""

@@ -26,6 +26,16 @@ def shared_batch(known: Trained, setting: Setting, batch: int) -> int | None:
     return max(fitting, default=None)
 
 
+def sharing_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
+    """Expected seconds: alone, together (each step as long as ``JOBS`` alone) and alone again, a second process too."""
+
+    def once(step_s: float) -> float:
+        return 2.0 * step_s + max(shape.warmup_s, step_s) + max(shape.together_s, 3.0 * step_s)
+
+    step = known.step_s(setting, batch) or 0.0
+    return 2.0 * once(step) + once(JOBS * step) + shape.restart_s
+
+
 def sharing(
     course: Course, shape: Shape, known: Trained, setting: Setting, batch: int
 ) -> Generator[Step, StepResult, None]:
