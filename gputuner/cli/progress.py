@@ -118,9 +118,11 @@ class Progress:
 
 
 def _step_line(step: StepStarted, left_s: float) -> str:
-    what = sentences.step(step.label, step.params)
+    what = f"[{step.index}/{step.total}] {sentences.step(step.label, step.params)}"
+    if not step.expected_s and not step.remaining_s:
+        return what
     left = _("{time} left").format(time=numbers.duration(round(left_s)))
-    return f"[{step.index}/{step.total}] {what} · {left}"
+    return f"{what} · {left}"
 
 
 def point_line(point: Point) -> str:

@@ -92,7 +92,7 @@ def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = 
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``."""
     if not advice:
         output.heading(_("Advice"))
-        output.line(_("No advice: nothing that was measured calls for a change."))
+        output.line(_("No advice: nothing that was measured so far calls for a change."))
         return
     shown = advice[:most]
     output.heading(_("The best advice") if len(shown) < len(advice) else _("Advice"))

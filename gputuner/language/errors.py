@@ -35,6 +35,7 @@ _USAGE: dict[str, str] = {
     "selection_unknown": N_("--gpu {selector} names no card; there are: {known}."),
     "visible_ambiguous": N_("CUDA_VISIBLE_DEVICES: {entry} fits several cards ({matches}); give more of the UUID."),
     "unknown_card": N_("The catalogue has no card {card}; close to it are: {nearest}."),
+    "unknown_card:alone": N_("The catalogue has no card {card}; its ids look like rtx-4090-48g."),
     "unknown_fault": N_("There is no fault {fault}; there are {known}."),
     "unknown_argument": N_("There is no argument {argument} here."),
     "rate_out_of_range": N_("The sampling rate must lie above 0 and at most at {most} Hz."),
@@ -131,6 +132,7 @@ _SAFETY: dict[str, str] = {
     ),
 }
 
+# A key ending in ``:alone`` is for a list that turned out empty.
 ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER
 
 
@@ -138,9 +140,13 @@ def error(entry: GputunerError | str, params: Mapping[str, object] | None = None
     """The sentence for an error, or for a code with its values; the English text given where the code is unknown."""
     if isinstance(entry, GputunerError):
         return error(entry.code, entry.params, str(entry))
+    given = params or {}
+    alone = f"{entry}:alone"
+    if alone in ERRORS and any(value == "" for value in given.values()):
+        entry = alone
     if entry not in ERRORS:
         return text or entry
-    return fill(ERRORS[entry], {"message": text, **(params or {})})
+    return fill(ERRORS[entry], {"message": text, **given})
 
 
 def bug(path: str) -> str:
