@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,19 +92,26 @@ def _scalars(params: object) -> dict[str, Scalar]:
 
 
 def _worker_says(python: str, card: CardInfo) -> dict[str, object] | None:
+    """The worker's first message; its stdin stays open until then, since it ends with it."""
     command = worker_command(python, "cpu" if card.is_cpu else "cuda", None)
+    environment = worker_environment(card.uuid, os.environ)
     try:
-        done = subprocess.run(
-            command,
-            input=b'{"kind":"exit"}\n',
-            env=worker_environment(card.uuid, os.environ),
-            capture_output=True,
-            timeout=WORKER_S,
-            check=False,
+        worker = subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        said: object = json.loads(done.stdout.splitlines()[0])
-    except (OSError, ValueError, IndexError, subprocess.SubprocessError):
+    except OSError:
         return None
+    with worker:
+        overdue = threading.Timer(WORKER_S, worker.kill)
+        overdue.start()
+        try:
+            assert worker.stdout is not None
+            said: object = json.loads(worker.stdout.readline())
+        except ValueError:
+            said = None
+        finally:
+            overdue.cancel()
+            worker.kill()
     return said if isinstance(said, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
 

@@ -26,9 +26,7 @@ def collector_command() -> list[str]:
 def nvidia_feed(rates: Rates) -> Feed:
     """NVML in its own process; returns once it has answered, or can not."""
     feed = CollectorFeed(collector_command(), rates)
-    until_s = time.monotonic() + FIRST_ANSWER_S
-    while feed.status().state is FeedState.STARTING and time.monotonic() < until_s:
-        time.sleep(LOOK_S)
+    _await_cards(feed)
     return IdentifiedFeed(feed)
 
 
@@ -67,7 +65,15 @@ def replay_feed(path: Path, speed: float = 1.0) -> ReplayFeed:
     return ReplayFeed(Replay(reader.events({"run_started", "telemetry_sampled"})), speed)
 
 
+def _awaits_cards(feed: Feed) -> bool:
+    """True until the collector has said that it cannot, that there is no card, or which there are."""
+    status = feed.status()
+    if status.state is FeedState.OK:
+        return not status.code and not feed.cards()
+    return status.state is FeedState.STARTING
+
+
 def _await_cards(feed: Feed) -> None:
     until_s = time.monotonic() + FIRST_ANSWER_S
-    while not feed.cards() and feed.status().state is FeedState.STARTING and time.monotonic() < until_s:
+    while _awaits_cards(feed) and time.monotonic() < until_s:
         time.sleep(LOOK_S)

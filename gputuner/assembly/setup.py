@@ -19,7 +19,7 @@ from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
-from gputuner.model.errors import DeviceError, GputunerError, NoCard, UsageError
+from gputuner.model.errors import DeviceError, GputunerError, NoCard, NoPermission, UsageError
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.planned import PlannedStep
@@ -37,6 +37,8 @@ from gputuner.telemetry.replayed import ReplayFeed
 CPU_CAP_BYTES = 4 * 2**30
 CPU_CAP_SHARE = 0.25
 FIRST_SAMPLE_S = 10.0
+NO_CARD_CODES = ("nvml_library_missing", "nvml_driver_not_loaded", "telemetry_no_cards")
+"""There is no NVIDIA card that could be asked; any other trouble of the driver is told, never passed over."""
 SIMULATED_SEED = 1
 
 
@@ -77,7 +79,7 @@ class Setup:
         if self._replay is not None:
             return feeds.replay_feed(self.sessions.find(str(self._replay)))
         nvidia = feeds.nvidia_feed(self._rates)
-        if nvidia.cards() or (nvidia.status().state is not FeedState.ABSENT and nvidia.status().code):
+        if nvidia.cards() or nvidia.status().code not in NO_CARD_CODES:
             return nvidia
         nvidia.close()
         return feeds.host_feed(self._rates)
@@ -192,7 +194,9 @@ class Setup:
     def _no_cards(self) -> GputunerError:
         status = self.feed.status()
         if status.code and status.state is not FeedState.OK:
-            return DeviceError(status.code, status.code, **status.params)
+            params = {name: value for name, value in status.params.items() if name not in ("code", "text")}
+            kind = NoPermission if status.code == "nvml_no_permission" else DeviceError
+            return kind(status.code, str(status.params.get("text", status.code)), **params)
         return NoCard("no_cards", "no card was found")
 
     def _best(self, cards: Sequence[CardInfo]) -> CardInfo:

@@ -1,0 +1,161 @@
+"""What goes wrong in the real program: killed processes, a dying library, a folder that cannot be written."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.program import all_gone, run, running, sessions
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import CRASH, HANG, Scenario, card, error
+
+pytestmark = pytest.mark.e2e
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="signals and /proc of Linux")
+CPU = ["tune", "--gpu", "cpu", "--minutes", "0.5", "--memory-cap", "1"]
+
+
+def tune(data_dir: Path, *more: str) -> list[str]:
+    return [*CPU, "--data-dir", str(data_dir), *more]
+
+
+def document(text: str) -> dict:
+    return json.loads(text)
+
+
+@LINUX
+@pytest.mark.torch
+@pytest.mark.parametrize("stage", ["[1/", "TFLOP/s", "training step"])
+def test_kill_9_of_the_program_leaves_no_child_and_a_readable_session(tmp_path: Path, stage: str):
+    words = {"TFLOP/s": "FLOP/s"}.get(stage, stage)
+    with running(tune(tmp_path)) as program:
+        program.wait_for(words)
+        children = program.children()
+        assert children, "a worker must be running"
+        program.process.send_signal(signal.SIGKILL)
+        assert all_gone(children)
+    code, out, _ = run("sessions", "list", "--json", "--data-dir", str(tmp_path))
+    assert code == 0
+    (entry,) = document(out)["sessions"]
+    assert entry["outcome"] is None
+    if stage != "[1/":
+        code, out, _ = run("sessions", "show", "--json", "--data-dir", str(tmp_path), entry["session_id"])
+        assert code == 0
+        assert document(out)["points"], "what was measured before the kill is kept"
+
+
+@LINUX
+@pytest.mark.torch
+def test_kill_9_of_the_worker_is_survived(tmp_path: Path):
+    with running(tune(tmp_path, "--json")) as program:
+        program.wait_for("memory copy")
+        program.child("--worker").kill()
+        code, out, err = program.end()
+    assert code == 0, err
+    found = document(out)
+    assert found["outcome"] == "completed"
+    assert len({p["metric"] for p in found["points"]}) >= 3
+
+
+@LINUX
+@pytest.mark.torch
+def test_interrupt_keeps_what_was_measured(tmp_path: Path):
+    with running(tune(tmp_path, "--json")) as program:
+        program.wait_for("FLOP/s")
+        children = program.children()
+        program.interrupt()
+        code, out, _ = program.end()
+    assert code == 130
+    assert document(out)["outcome"] == "cancelled"
+    assert document(out)["points"]
+    assert all_gone(children)
+    _, listed, _ = run("sessions", "list", "--json", "--data-dir", str(tmp_path))
+    assert document(listed)["sessions"][0]["outcome"] == "cancelled"
+
+
+@pytest.mark.torch
+def test_a_second_program_on_the_same_card_is_refused(tmp_path: Path):
+    with running(tune(tmp_path)) as first:
+        first.wait_for("[1/")
+        code, _, err = run(*tune(tmp_path))
+        assert code == 3
+        assert str(first.process.pid) in err
+        assert len(sessions(tmp_path)) == 1
+        first.interrupt()
+        first.end()
+
+
+@LINUX
+def test_kill_9_of_the_collector_leaves_a_gap_and_recovers(tmp_path: Path, fake_nvml: FakeNvml):
+    fake_nvml.show(Scenario(card(0)))
+    arguments = ["record", "--duration", "9", "--data-dir", str(tmp_path), "--json"]
+    with running(arguments, fake_nvml.environment()) as program:
+        program.wait_for("RTX 3090")
+        program.child("--collector").kill()
+        code, _, err = program.end()
+    assert code == 0, err
+    (path,) = sessions(tmp_path)
+    gaps, samples = gaps_and_samples(path)
+    assert gaps, "the silence is a gap"
+    assert samples[-1] > gaps[-1][1] - 1, "readings come again after it"
+
+
+@LINUX
+@pytest.mark.parametrize("fault", ["hang", "crash"])
+def test_a_call_that_hangs_or_crashes_ends_in_a_gap_not_in_a_hang(tmp_path: Path, fake_nvml: FakeNvml, fault: str):
+    bad = HANG if fault == "hang" else CRASH
+    temperature = {"sequence": [50, 51, bad, bad, 52]}
+    fake_nvml.show(Scenario(card(0, nvmlDeviceGetTemperature=temperature, nvmlDeviceGetTemperatureV=temperature)))
+    code, _, err = run(
+        "record", "--duration", "5", "--data-dir", str(tmp_path), "--json", environment=fake_nvml.environment()
+    )
+    assert code == 0, err
+    assert len(sessions(tmp_path)) == 1
+
+
+def test_no_library_means_the_processor_and_a_named_gpu_means_exit_3(tmp_path: Path, fake_nvml: FakeNvml):
+    fake_nvml.show(Scenario(init=error("LIBRARY_NOT_FOUND")) if False else Scenario())
+    code, out, _ = run("devices", "--json", "--data-dir", str(tmp_path), environment=fake_nvml.environment())
+    assert code == 0
+    assert [d["uuid"] for d in document(out)["devices"]] == ["cpu"]
+    code, _, err = run("tune", "--gpu", "0", "--data-dir", str(tmp_path), environment=fake_nvml.environment())
+    assert code == 3
+    assert len(err.strip().splitlines()) == 1
+
+
+@LINUX
+def test_a_folder_that_cannot_be_written_is_named_and_nothing_is_left(tmp_path: Path):
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    folder.chmod(0o555)
+    command = [sys.executable, "-m", "gputuner", "--cli", "record", "--duration", "1", "--simulate", "rtx-3090"]
+    command += ["--data-dir", str(folder / "data")]
+    if os.geteuid() == 0:
+        setpriv = shutil.which("setpriv")
+        if setpriv is None:
+            pytest.skip("setpriv is not installed")
+        command = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode in (4, 8), done.stderr
+    assert str(folder) in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(folder.iterdir()) == []
+
+
+def gaps_and_samples(path: Path) -> tuple[list[tuple[float, float]], list[float]]:
+    """Gaps and sample times of a session, in seconds of its clock."""
+    from gputuner.model.events import TelemetrySampled
+    from gputuner.sessions.reader import SessionReader
+
+    gaps: list[tuple[float, float]] = []
+    samples: list[float] = []
+    with SessionReader(path) as reader:
+        for event in reader.events({"telemetry_sampled"}):
+            assert isinstance(event, TelemetrySampled)
+            gaps += [(g.t0_ns / 1e9, g.t1_ns / 1e9) for g in event.gaps]
+            samples += [s.t_ns / 1e9 for s in event.samples if s.values]
+    return gaps, samples
