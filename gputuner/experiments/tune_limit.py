@@ -16,9 +16,9 @@ from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, UserCodeFailed
 
-BELOW = 0.985
+BELOW = 0.975
 ABOVE = 1.02
-TRIES = 3
+TRIES = 4
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,7 +48,7 @@ def limit(
             verified = yield from _verify(course, shape, known, setting, predicted, bracket, keep_s)
         else:
             yield from skipped(course, "limit", 2 * (cost + shape.restart_s))
-    value = bracket.runs if verified else predicted
+    value = predicted if bracket.fails is None and not verified else bracket.runs
     safe = safe_batch(value, multiple=_multiple(value))
     if verified and safe not in known.ran[setting]:
         cost = check_cost(shape, known, setting, safe)
@@ -93,12 +93,21 @@ def _verify(
             return False
         if fine:
             break
-        below = round_down(int(below * 0.95), multiple)
+        below = _lower(below, bracket, multiple)
+        if not course.fits(check_cost(shape, known, setting, below) + shape.restart_s, keep_s):
+            break
     above = ceil(predicted * ABOVE / multiple) * multiple
     if bracket.fails is None and course.fits(check_cost(shape, known, setting, above) + shape.restart_s, keep_s):
         fine = yield from _check(course, shape, known, setting, above, bracket, "train_limit_above", fresh=True)
         return fine is not None
     return bracket.fails is not None
+
+
+def _lower(failed: int, bracket: Bracket, multiple: int) -> int:
+    """The next batch to try after a failure: a little lower first, then half-way (an error far from the line)."""
+    if not bracket.size_limit:
+        return round_down(int(failed * 0.95), multiple)
+    return round_down((bracket.runs + failed) // 2, multiple)
 
 
 def _check(

@@ -95,6 +95,37 @@ def test_fastest_is_never_above_safe(lab):
     assert told.of("batch_fastest")[0].value <= told.of("batch_safe")[0].value
 
 
+def test_an_error_above_a_size_that_is_not_about_memory_is_a_size_limit(lab):
+    """Activations of more than 2^31 elements: 2674 samples of 64 x 112 x 112; memory would hold 3300."""
+
+    def script(step):
+        if isinstance(step, Work) and int(step.params.get("batch", 0)) > 2674:
+            return UserCodeFailed(message="CUDNN_STATUS_NOT_SUPPORTED", traceback="")
+        return None
+
+    told = run(lab, lab.h200(), script)
+    (limit,) = told.of("batch_limit")
+    assert limit.extra["size_limit"] is True
+    assert limit.extra["runs"] <= 2674 < limit.extra["fails"]
+    assert limit.value == limit.extra["runs"] > 1500
+    assert "size_limit" in told.codes()
+
+
+def test_a_limit_that_cannot_be_told_stays_below_what_failed(lab):
+    seen = []
+
+    def script(step):
+        if isinstance(step, Work) and step.label == "train_limit_below":
+            seen.append(step)
+            return OutOfMemory(message="CUDA out of memory") if len(seen) == 1 else Lost(message="crash")
+        return None
+
+    told = run(lab, lab.h200(24.0), script)
+    (limit,) = told.of("batch_limit")
+    assert limit.params["verified"] is False
+    assert limit.value < seen[0].params["batch"]
+
+
 def test_after_an_out_of_memory_the_next_work_is_fresh(lab):
     told = run(lab, lab.h200(24.0))
     works = [s for s in told.steps if isinstance(s, Work)]
