@@ -8,6 +8,8 @@ from gputuner.model.points import Conditions, Point
 from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 
+HEAT_WEIGHT = 30.0
+"""Added for a load that spends all its time in a thermal limit: it can be mended, so it goes before small gains."""
 TRUSTED_S = 1.0
 """Shorter windows hold too few samples to speak of a share."""
 
@@ -99,7 +101,7 @@ def thermal_rule(evidence: Evidence) -> list[Advice]:
     gain = None
     if isinstance(change, float) and -1.0 < change < -0.01:
         gain = Gain(value=1.0 / (1.0 + change) - 1.0, unit="fraction")
-    return [make("limit.thermal", evidence.card.uuid, params, [point], gain=gain, weight=12.0)]
+    return [make("limit.thermal", evidence.card.uuid, params, [point], gain=gain, weight=12.0 + HEAT_WEIGHT * held)]
 
 
 def memory_rule(evidence: Evidence) -> list[Advice]:
@@ -124,7 +126,7 @@ def memory_rule(evidence: Evidence) -> list[Advice]:
                 params,
                 [point],
                 confidence=Confidence.MODEL,
-                weight=10.0 if target is not None else 6.0,
+                weight=(10.0 if target is not None else 6.0) + HEAT_WEIGHT * held,
             )
         ]
     return []

@@ -42,7 +42,7 @@ class Tune:
     effective_batch: int = 256
     """Samples per optimizer step that gradient accumulation is to keep."""
     seed: int = 0
-    """Seed of inputs and resampling."""
+    """Seed of the inputs."""
     quick: bool = False
     """Same run today; kept apart for the deeper experiments."""
 

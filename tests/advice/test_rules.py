@@ -28,6 +28,17 @@ def test_ranked_by_gain_then_weight(lab):
     assert [a.rank for a in advice] == sorted((a.rank for a in advice), reverse=True)
 
 
+def test_heat_that_binds_most_of_the_time_goes_before_small_gains(lab):
+    hot = lab.conditions(limited={"thermal_software": 6.0}, core_temperature_end_c=62.0)
+    points = (
+        lab.rate("a", 32, 950.0),
+        lab.rate("b", 64, 1000.0),
+        lab.rate("sus", 64, 900.0, phase="sustained", conditions=hot),
+    )
+    advice, _ = advise(lab.Evidence(card=lab.card(target_c=83.0), points=points))
+    assert [a.id for a in advice][:2] == ["memory_heat.suspected", "batch.fastest"]
+
+
 def test_pure(lab):
     assert advise(evidence(lab)) == advise(evidence(lab))
 
