@@ -203,6 +203,17 @@ ADVICE: dict[str, AdviceWords] = {
             N_("One alone at its best batch does {alone_tuned} times."),
         ),
     ),
+    "jobs.fixed_batch": AdviceWords(
+        title=N_("Two trainings at once where the batch is fixed"),
+        action=N_("If the batch of {batch} cannot be changed, run {jobs} trainings of {workload} at once."),
+        why=(
+            N_(
+                "Together they do {together} times the work of one after the other; "
+                "each takes {slowdown} times as long."
+            ),
+            N_("One alone at its best batch does {alone_tuned} times."),
+        ),
+    ),
     "jobs.one_or_two:one": AdviceWords(
         title=N_("One training at a time"),
         action=N_("Run trainings one after the other."),
