@@ -61,6 +61,7 @@ class Worker:
 
     def _guarded(self, message: Message) -> "int | None":
         """Open the device, or run one trial; the exit code if the process must end after it."""
+        from gputuner.workloads.bodies import failures
         from gputuner.workloads.bodies.trial import StoppedError
 
         trial = str(message.get("id", ""))
@@ -74,7 +75,7 @@ class Worker:
             self._fail(trial, "stopped", "stopped before anything was measured")
         except Exception as err:
             code = self._failed(trial, err)
-            err.__traceback__ = None  # its frames hold the body and so the memory
+            failures.release(err)
             if code is not None:
                 return code
         finally:

@@ -66,7 +66,7 @@ class WorkerProcess:
         return self.until("result", "failed")
 
     def ask(self, workload: str, params: dict[str, object], **more: object) -> None:
-        message = {"measure_s": 0.1, "budget_s": 20.0, "warmup_s": 0.0, "barrier": False, "seed": 3, "id": "t", **more}
+        message = {"measure_s": 0.1, "budget_s": 300.0, "warmup_s": 0.0, "barrier": False, "seed": 3, "id": "t", **more}
         self.send(kind="trial", workload=workload, params=params, **message)
 
     def wait(self) -> int:

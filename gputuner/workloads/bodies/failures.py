@@ -110,3 +110,12 @@ def described(err: BaseException) -> tuple[str, str]:
     message = str(err).strip().splitlines()
     text = "".join(traceback.format_exception(type(err), err, err.__traceback__))
     return (message[0] if message else type(err).__name__), text[-TRACEBACK_CHARS:]
+
+
+def release(err: BaseException) -> None:
+    """Drop the frames that ``err`` and its causes hold, and with them the body and its memory."""
+    chain: BaseException | None = err
+    while chain is not None:
+        traceback.clear_frames(chain.__traceback__)
+        chain.__traceback__ = None
+        chain = chain.__context__

@@ -1,6 +1,9 @@
+import gc
+import weakref
+
 import pytest
 
-from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError, classify, described
+from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError, classify, described, release
 
 GIB = 1 << 30
 
@@ -79,3 +82,26 @@ def test_a_failure_is_described_by_its_first_line_and_its_traceback():
     assert message == "first"
     assert "in fail" in traceback
     assert described(KeyError())[0] == "KeyError"
+
+
+class Big:
+    """Stands for a body that holds memory."""
+
+
+def test_a_handled_failure_holds_nothing_of_the_trial():
+    alive: list[weakref.ref[Big]] = []
+
+    def fail() -> None:
+        big = Big()
+        alive.append(weakref.ref(big))
+        try:
+            raise KeyError("first")
+        except KeyError:
+            raise ValueError("second")  # noqa: B904  (the chain is the point)
+
+    try:
+        fail()
+    except ValueError as err:
+        release(err)
+        gc.collect()
+        assert alive[0]() is None

@@ -31,7 +31,7 @@ TINY = {"batch": 4, "precision": "fp32", "channels_last": True, "image": 64}
 
 
 def test_training_learns_its_batch(worker):
-    result = worker.trial("resnet50", TINY, measure_s=0.01, budget_s=60.0)
+    result = worker.trial("resnet50", TINY, measure_s=0.01, budget_s=600.0)
     assert result["kind"] == "result"
     assert result["work"] == {"samples": 4}
     assert result["notes"]["first_loss"] == pytest.approx(6.9, abs=1.5)  # chance over 1000 classes: ln 1000 = 6.9
@@ -40,13 +40,14 @@ def test_training_learns_its_batch(worker):
 
 
 def test_the_same_seed_trains_the_same(worker):
-    losses = [worker.trial("resnet50", TINY, measure_s=0.01, budget_s=60.0)["notes"]["first_loss"] for _ in range(2)]
+    losses = [worker.trial("resnet50", TINY, measure_s=0.01, budget_s=600.0)["notes"]["first_loss"] for _ in range(2)]
     assert losses[0] == losses[1]
 
 
 def test_memory_grows_with_the_batch(worker):
     small, large = (
-        worker.trial("resnet50", {**TINY, "batch": batch}, measure_s=0.01, budget_s=60.0)["memory"] for batch in (2, 10)
+        worker.trial("resnet50", {**TINY, "batch": batch}, measure_s=0.01, budget_s=600.0)["memory"]
+        for batch in (2, 10)
     )
     grown = (large["allocated_peak_bytes"] - small["allocated_peak_bytes"]) / 8
     # 11.1 M outputs of convolutions per image of 224² (He et al.), in proportion to the area; kept for the backward
@@ -58,6 +59,6 @@ def test_memory_grows_with_the_batch(worker):
 
 @pytest.mark.parametrize("precision", ["bf16"])
 def test_half_precision_trains_too(worker, precision):
-    result = worker.trial("resnet50", {**TINY, "precision": precision}, measure_s=0.01, budget_s=60.0)
+    result = worker.trial("resnet50", {**TINY, "precision": precision}, measure_s=0.01, budget_s=600.0)
     assert result["kind"] == "result"
     assert result["notes"]["loss_finite"] is True
