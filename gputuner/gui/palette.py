@@ -51,8 +51,9 @@ class CommandPalette(QFrame):
         self.line.clear()
         self._filter("")
         parent = self.parentWidget()
-        self.setFixedHeight(min(380, parent.height() - 80))
-        self.move((parent.width() - self.width()) // 2, 60)
+        if parent is not None:
+            self.setFixedHeight(min(380, parent.height() - 80))
+            self.move((parent.width() - self.width()) // 2, 60)
         self.show()
         self.raise_()
         self.line.setFocus()

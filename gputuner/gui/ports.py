@@ -18,8 +18,15 @@ from gputuner.telemetry.feed import Feed
 class Run(Protocol):
     """A run of the engine: iterate its events; the last one is ``RunFinished``."""
 
-    run_id: str
-    session_path: Path | None
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def session_path(self) -> Path | None:
+        """Where its session lies, if it is kept."""
+        ...
 
     def __iter__(self) -> Iterator[Event]:
         """The events."""

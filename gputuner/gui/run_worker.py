@@ -75,6 +75,11 @@ class RunThread(QObject):
         """True from ``begin`` until ``finished``."""
         return self._thread is not None
 
+    @property
+    def running(self) -> bool:
+        """True while its thread runs."""
+        return self._thread is not None and self._thread.isRunning()
+
     def begin(self, start: Callable[[], Run]) -> None:
         """Start a run in a new thread; nothing happens while one runs."""
         if self.busy:
@@ -154,6 +159,11 @@ class Background(QObject):
         self._clerk.moveToThread(self._thread)
         self._errands: set[_Errand] = set()
         self._thread.start()
+
+    @property
+    def running(self) -> bool:
+        """True while its thread runs."""
+        return self._thread.isRunning()
 
     @property
     def pending(self) -> int:

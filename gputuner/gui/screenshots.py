@@ -99,14 +99,14 @@ def _draw_pages(window: MainWindow, folder: Path, theme: str) -> None:
     window.show_page("tune")
     window.tune.load_plots()
     window.tune.refresh()
-    if window.tune.result is not None:
+    if window.tune.result is None or not window.conductor.tune.facts.points:
+        draw("tune")
+    else:
         window.tune.result.show_facts(window.conductor.tune.facts, now=True)
         for name in NAMES:
             if window.tune.result.segments[name].isEnabled():
                 window.tune.result.show_name(name)
                 draw("tune" if name == "batch" else f"tune-{name}")
-    else:
-        draw("tune")
     window.show_page("sessions")
     window.sessions.load_plots()
     background = window.conductor.background

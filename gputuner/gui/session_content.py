@@ -59,7 +59,7 @@ def read_content(reader: SessionReader) -> SessionContent:
 
 
 def _band(series: Series, t0_ns: int) -> Band:
-    t_s = (series.t_ns - t0_ns) * 1e-9
+    t_s: Floats = np.asarray((series.t_ns - t0_ns) * 1e-9, dtype=np.float64)
     breaks = series.breaks
     return Band(
         np.insert(t_s, breaks, t_s[breaks] - 1e-6) if len(breaks) else t_s,

@@ -32,3 +32,31 @@ def english() -> Iterator[None]:
     set_language("en")
     yield
     set_language("en")
+
+
+@pytest.fixture
+def open_window(qtbot, invented):
+    """Make a shown main window over ports; every window is closed at the end and must leave nothing running."""
+    from PySide6.QtCore import QTimer
+
+    from gputuner.gui.theme import Choice
+    from gputuner.gui.window import MainWindow
+
+    windows = []
+
+    def make(ports, theme=Choice.LIGHT):
+        window = MainWindow(ports, theme)
+        qtbot.addWidget(window)
+        window.resize(1366, 768)
+        window.show()
+        windows.append(window)
+        return window
+
+    yield make
+    for window in windows:
+        window.close()
+        assert not window.conductor.background.running
+        assert not window.conductor.tune_run.running
+        assert not window.conductor.record_run.running
+        assert window.ports.feed.listeners == 0
+        assert [timer for timer in window.findChildren(QTimer) if timer.isActive()] == []

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
 
+import numpy as np
+
+from gputuner.model.advice import Advice, Confidence, Gain, Question
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
-from gputuner.model.quantities import LimitBit, Quantity
+from gputuner.model.errors import StoreError, UsageError
+from gputuner.model.events import (
+    AdviceGiven,
+    ClockKind,
+    Event,
+    Outcome,
+    PointMeasured,
+    RunFinished,
+    RunStarted,
+    StepFinished,
+    StepStarted,
+    TelemetrySampled,
+    TorchFound,
+    Warned,
+)
+from gputuner.model.fingerprint import Fingerprint, HostFingerprint, TorchFingerprint
+from gputuner.model.planned import Planned, PlannedStep
+from gputuner.model.points import Conditions, Flag, Point, Spread
+from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import CardProcesses, Gap, ProcessOnCard, Sample, XidSeen
 from gputuner.telemetry.feed import FeedState, FeedStatus, Tick
@@ -233,3 +258,467 @@ class InMemoryFeed:
 
     def close(self) -> None:
         self.closed = True
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def tune_events(
+    *, origin: Origin = Origin.MEASURED, telemetry: bool = True, outcome: Outcome = Outcome.COMPLETED, run: str = "r1"
+) -> list[Event]:
+    """The stream of a tune run on the modded card."""
+    card = modded_4090(origin=origin)
+    seq = itertools.count()
+    events: list[Event] = []
+    clock = [T0]
+
+    def tell(kind: type, **fields: object) -> None:
+        events.append(kind(run_id=run, seq=next(seq), t_ns=clock[0], **fields))
+
+    def step(label: str, seconds: float, params: dict[str, object], result: str = "done", *points: Point) -> None:
+        index = sum(1 for e in events if isinstance(e, StepStarted)) + 1
+        tell(
+            StepStarted,
+            index=index,
+            total=19,
+            label=label,
+            params=params,
+            expected_s=seconds,
+            remaining_s=260 - index * 12.0,
+        )
+        clock[0] += int(seconds * S)
+        tell(StepFinished, index=index, label=label, result=result)
+        for point in points:
+            tell(PointMeasured, point=point)
+
+    tell(
+        RunStarted,
+        experiment="tune",
+        spec={"minutes": 5.0},
+        fingerprint=Fingerprint(
+            host=HostFingerprint(
+                readings={
+                    "cpu": value("AMD Ryzen 9 7950X"),
+                    "os": value("Debian 12"),
+                    "kernel": value("6.12"),
+                }
+            )
+        ),
+        cards=(card,),
+        clock=ClockKind.WALL,
+        origin=origin,
+        unix_s=1_780_000_000.0,
+        version="0.1.0",
+    )
+    tell(TorchFound, torch=TorchFingerprint(python="3.12.4", version="2.13.0", cuda="13.0"))
+    for precision, rate, sheet in (("bf16", 158e12, 165e12), ("tf32", 80e12, 82.6e12), ("fp32", 60e12, 82.6e12)):
+        for phase, factor in (("burst", 1.0), ("sustained", 0.91)):
+            step(
+                "matmul",
+                4,
+                {"precision": precision, "n": 8192},
+                "done",
+                matmul_point(precision, phase, rate * factor, sheet, origin),
+            )
+    step("copy", 3, {"bytes": 2**30}, "done", copy_point(origin))
+    for batch, rate in ((16, 640.0), (32, 980.0), (64, 1210.0), (128, 1320.0), (256, 1335.0)):
+        step(
+            "train_probe",
+            5,
+            {"batch": batch, "precision": "bf16"},
+            "done",
+            train_point("bf16", batch, rate, "probe", origin),
+        )
+    step(
+        "train_probe", 5, {"batch": 128, "precision": "fp16"}, "done", train_point("fp16", 128, 1345.0, "probe", origin)
+    )
+    step(
+        "train_probe", 5, {"batch": 128, "precision": "tf32"}, "done", train_point("tf32", 128, 690.0, "probe", origin)
+    )
+    step(
+        "train_limit", 9, {"batch": 496, "precision": "bf16"}, "done", train_point("bf16", 496, 1338.0, "limit", origin)
+    )
+    step("train_limit", 9, {"batch": 520, "precision": "bf16"}, "out_of_memory", *limit_points(origin))
+    step("train_together", 12, {"batch": 128, "precision": "bf16"}, "done", *together_points(origin))
+    t0 = clock[0]
+    step("sustained", 60, {"batch": 128, "precision": "bf16"}, "done", heat_point(origin))
+    if telemetry:
+        rng = random.Random(3)
+        ticks = [
+            TelemetrySampled(
+                run_id=run,
+                seq=0,
+                t_ns=t0 + i * S // 2,
+                samples=(busy_sample(card.uuid, t0 + i * S // 2, 136 + i / 2, rng),),
+            )
+            for i in range(120)
+        ]
+        place = next(i for i, e in enumerate(events) if isinstance(e, StepFinished) and e.label == "sustained")
+        events[place:place] = ticks
+    tell(Warned, code="precision_skipped", params={"precision": "fp16", "workload": "matmul", "reason": "unsupported"})
+    tell(
+        AdviceGiven,
+        advice=advices(),
+        questions=(Question(id="measure.own_model", card=card.uuid, command="gputuner --cli tune --minutes 20"),),
+    )
+    tell(RunFinished, outcome=outcome, exit_code=0 if outcome is Outcome.COMPLETED else 130)
+    return [replace(event, seq=number) for number, event in enumerate(events)]
+
+
+def matmul_point(precision: str, phase: str, rate: float, sheet: float, origin: Origin) -> Point:
+    return Point(
+        id=f"matmul-{precision}-{phase}",
+        card="GPU-4090",
+        metric="matmul_rate",
+        workload="matmul",
+        params={"precision": precision, "n": 8192, "phase": phase},
+        value=rate,
+        unit="FLOP/s",
+        origin=origin,
+        spread=Spread(n=40, median=rate, iqr=rate * 0.01, ci95_low=rate * 0.99, ci95_high=rate * 1.01, block_length=2),
+        flags=(Flag.THROTTLED_POWER,) if phase == "sustained" else (),
+        extra={"fraction_of_sheet": rate / sheet, "fraction_of_peak_at_clock": min(0.99, rate / sheet * 1.02)},
+    )
+
+
+def copy_point(origin: Origin) -> Point:
+    return Point(
+        id="copy-1",
+        card="GPU-4090",
+        metric="copy_bandwidth",
+        workload="copy",
+        params={"bytes": 2**30},
+        value=924e9,
+        unit="B/s",
+        origin=origin,
+        extra={"fraction_of_sheet": 0.917},
+    )
+
+
+def train_point(precision: str, batch: int, rate: float, phase: str, origin: Origin) -> Point:
+    peak = int((1.2 + batch * (0.088 if precision != "tf32" else 0.17)) * GIB)
+    return Point(
+        id=f"train-{precision}-{batch}-{phase}",
+        card="GPU-4090",
+        metric="train_throughput",
+        workload="resnet50",
+        params={"batch": batch, "precision": precision, "channels_last": True, "image": 224, "phase": phase},
+        value=rate,
+        unit="samples/s",
+        origin=origin,
+        spread=Spread(n=30, median=rate, iqr=rate * 0.02, ci95_low=rate * 0.98, ci95_high=rate * 1.02, block_length=1),
+        conditions=Conditions(
+            duration_s=5.0,
+            samples=10,
+            sm_clock_mhz=2560.0,
+            power_w=446.0,
+            core_temperature_end_c=71.0,
+            limited_s={Limiter.POWER: 3.5},
+        ),
+        flags=(Flag.THROTTLED_POWER,),
+        extra={"allocated_peak_bytes": peak, "capacity_bytes": int(46.7 * GIB)},
+    )
+
+
+def limit_points(origin: Origin) -> tuple[Point, ...]:
+    setting = {"precision": "bf16", "channels_last": True}
+
+    def point(metric: str, number: float, unit: str, **extra: object) -> Point:
+        return Point(
+            id=metric,
+            card="GPU-4090",
+            metric=metric,
+            workload="resnet50",
+            params=dict(setting),
+            value=number,
+            unit=unit,
+            origin=origin,
+            extra=extra,
+        )
+
+    return (
+        point("memory_per_sample", 0.088 * GIB, "B", fixed_bytes=1.2 * GIB, is_line=True, residual=0.004, probes=5),
+        point("batch_limit", 512.0, "samples", fails=520, runs=496, capacity_bytes=int(46.7 * GIB), predicted=516),
+        point("batch_safe", 460.0, "samples", margin=0.1),
+        point("batch_fastest", 128.0, "samples", rate=1320.0),
+    )
+
+
+def together_points(origin: Origin) -> tuple[Point, ...]:
+    params = {"batch": 128, "precision": "bf16", "jobs": 2}
+    slow = tuple(
+        Point(
+            id=f"slow-{job}",
+            card="GPU-4090",
+            metric="co_run_slowdown",
+            workload="resnet50",
+            params={**params, "job": job},
+            value=number,
+            unit="",
+            origin=origin,
+            spread=Spread(n=20, median=number, iqr=0.05, ci95_low=number - 0.06, ci95_high=number + 0.05),
+        )
+        for job, number in ((1, 1.83), (2, 1.79))
+    )
+    gain = Point(
+        id="gain",
+        card="GPU-4090",
+        metric="co_run_gain",
+        workload="resnet50",
+        params=params,
+        value=1.104,
+        unit="",
+        origin=origin,
+        extra={"alone_tuned": 1.02, "valid": True},
+        spread=Spread(n=20, median=1.104, iqr=0.02, ci95_low=1.08, ci95_high=1.13),
+    )
+    return (*slow, gain)
+
+
+def heat_point(origin: Origin) -> Point:
+    return Point(
+        id="heat",
+        card="GPU-4090",
+        metric="load_temperature",
+        workload="resnet50",
+        params={"load_s": 60.0},
+        value=71.0,
+        unit="degC",
+        origin=origin,
+        flags=(Flag.NOT_STEADY,),
+    )
+
+
+def advices() -> tuple[Advice, ...]:
+    return (
+        Advice(
+            id="precision.best",
+            card="GPU-4090",
+            params={"precision": "bf16", "base": "fp32", "batch": 128, "rate": 1320.0, "base_rate": 690.0},
+            evidence=("train-bf16-128-probe", "train-tf32-128-probe"),
+            confidence=Confidence.MEASURED,
+            gain=Gain(value=0.91, unit="fraction", low=0.86, high=0.97),
+            snippet='with torch.autocast("cuda", dtype=torch.bfloat16):\n    loss = criterion(model(x), y)',
+            rank=3.0,
+        ),
+        Advice(
+            id="batch.fastest",
+            card="GPU-4090",
+            params={"batch": 128},
+            evidence=("train-bf16-128-probe",),
+            confidence=Confidence.MEASURED,
+            gain=Gain(value=0.35, unit="fraction", low=0.31, high=0.38),
+            snippet="DataLoader(dataset, batch_size=128)",
+            rank=2.0,
+        ),
+        Advice(
+            id="limit.power",
+            card="GPU-4090",
+            params={"share": 0.7},
+            evidence=("matmul-bf16-sustained",),
+            confidence=Confidence.MEASURED_OTHER,
+            rank=1.0,
+            risk=True,
+        ),
+    )
+
+
+class ScriptedRun:
+    """A run that tells prepared events; waits after ``hold`` events until released, and ends early when cancelled."""
+
+    def __init__(self, events: Sequence[Event], hold: int | None = None, session_path: Path | None = None) -> None:
+        self.run_id = "r1"
+        self.session_path = session_path
+        self.cancelled = threading.Event()
+        self.released = threading.Event()
+        self._events = list(events)
+        self._hold = hold
+
+    def __iter__(self) -> Iterator[Event]:
+        for number, event in enumerate(self._events):
+            if number == self._hold:
+                self.released.wait()
+            if self.cancelled.is_set():
+                yield RunFinished(run_id="r1", seq=9999, t_ns=event.t_ns, outcome=Outcome.CANCELLED, exit_code=130)
+                return
+            yield event
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+        self.released.set()
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Summary:
+    run_id: str
+    experiment: str = "tune"
+    started_unix_s: float = 1_780_000_000.0
+    duration_s: float = 283.0
+    outcome: Outcome | None = Outcome.COMPLETED
+    running: bool = False
+    origin: Origin = Origin.MEASURED
+    cards: tuple[CardInfo, ...] = ()
+    point_count: int = 20
+    size_bytes: int = 412_000
+
+
+@dataclass(frozen=True)
+class Entry:
+    path: Path
+    summary: Summary | None = None
+    error: StoreError | None = None
+
+
+@dataclass(frozen=True)
+class KeptSeries:
+    t_ns: np.ndarray
+    minimum: np.ndarray
+    mean: np.ndarray
+    maximum: np.ndarray
+    breaks: np.ndarray
+
+
+class KeptSession:
+    """A session held in memory; checks that it is closed and used from one thread."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._events = list(events)
+        self.closed = False
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        return self._events[0].cards
+
+    def events(self, kinds: Collection[str] | None = None) -> list[Event]:
+        return [event for event in self._events if kinds is None or event.kind in kinds]
+
+    def overview(
+        self,
+        quantities: Sequence[Quantity],
+        cards: Collection[str] | None = None,
+        t0_ns: int | None = None,
+        t1_ns: int | None = None,
+        at_most_points: int = 1000,
+    ) -> dict[tuple[str, Quantity], KeptSeries]:
+        found: dict[tuple[str, Quantity], list[tuple[int, float]]] = {}
+        for event in self._events:
+            for sample in getattr(event, "samples", ()):
+                for quantity in quantities:
+                    if quantity in sample.values:
+                        found.setdefault((sample.card, quantity), []).append((sample.t_ns, sample.values[quantity]))
+        result = {}
+        for key, pairs in found.items():
+            t_ns = np.array([t for t, _ in pairs], dtype=np.int64)
+            mean = np.array([v for _, v in pairs])
+            result[key] = KeptSeries(t_ns, mean * 0.97, mean, mean * 1.03, np.array([len(pairs) // 2], dtype=np.int64))
+        return result
+
+    def close(self) -> None:
+        self.closed = True
+
+
+# --- ports ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """Looks like the spec of an experiment."""
+
+    minutes: float = 5.0
+    effective_batch: int = 256
+    precision: Literal["auto", "bf16", "fp16"] = "auto"
+    verify: bool = True
+    quick: bool = False
+
+    def __post_init__(self) -> None:
+        if self.effective_batch == 13:
+            raise UsageError("option_value", option="effective batch", value=13, expected="another number")
+
+
+class InMemoryPorts:
+    """Ports over invented data. ``runs`` are handed out one after the other; an exception among them is raised."""
+
+    def __init__(self, feed: InMemoryFeed, runs: Sequence[object] = ()) -> None:
+        self.feed = feed
+        self.tune_spec = Spec
+        self.runs = list(runs)
+        self.started: list[tuple[object, tuple[str, ...], bool]] = []
+        self.recorded: list[tuple[str, ...]] = []
+        self.recording = ScriptedRun([], session_path=None)
+        self.entries: list[Entry] = []
+        self.kept: dict[Path, KeptSession] = {}
+        self.deleted: list[Path] = []
+        self.exported: list[tuple[Path, str, Path]] = []
+        self.replays: list[InMemoryFeed] = []
+        self.preferences: dict[str, str] = {}
+        self.threads: set[str] = set()
+        self.plan: object = None
+
+    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> object:
+        self.threads.add(threading.current_thread().name)
+        self.started.append((spec, cards, share))
+        run = self.runs.pop(0)
+        if isinstance(run, Exception):
+            raise run
+        return run
+
+    def dry_run(self, spec: object, cards: tuple[str, ...], share: bool) -> Planned:
+        if isinstance(self.plan, Exception):
+            raise self.plan
+        steps = tuple(
+            PlannedStep(label=label, expected_s=10.0) for label in ("matmul", "matmul", "copy", "train_probe")
+        )
+        return Planned(steps=steps, expected_s=281.0)
+
+    def start_record(self, cards: tuple[str, ...]) -> object:
+        self.recorded.append(cards)
+        events = [e for e in tune_events() if isinstance(e, RunStarted | RunFinished)]
+        self.recording = ScriptedRun(events, hold=1)
+        return self.recording
+
+    def sessions(self) -> list[Entry]:
+        return list(self.entries)
+
+    def open_session(self, path: Path) -> KeptSession:
+        if path not in self.kept:
+            raise StoreError("session_malformed", path=str(path), message="not a database")
+        return self.kept[path]
+
+    def replay(self, path: Path) -> InMemoryFeed:
+        self.replays.append(InMemoryFeed([modded_4090(origin=Origin.REPLAYED)], Origin.REPLAYED))
+        return self.replays[-1]
+
+    def delete_session(self, path: Path) -> None:
+        self.deleted.append(path)
+        self.entries = [entry for entry in self.entries if entry.path != path]
+
+    def export_session(self, path: Path, form: str, target: Path) -> tuple[Path, ...]:
+        self.exported.append((path, form, target))
+        return (target,)
+
+    def preference(self, name: str) -> str | None:
+        return self.preferences.get(name)
+
+    def set_preference(self, name: str, value: str) -> None:
+        self.preferences[name] = value
+
+
+def ports(cards: list[CardInfo] | None = None, runs: Sequence[object] = (), **feed: object) -> InMemoryPorts:
+    return InMemoryPorts(InMemoryFeed([modded_4090(), rtx_3090()] if cards is None else cards, **feed), runs)
+
+
+def with_sessions(target: InMemoryPorts) -> InMemoryPorts:
+    """Three sessions: a measured one, a simulated one, and a file that cannot be read."""
+    for number, (origin, age) in enumerate(((Origin.MEASURED, 3600.0), (Origin.SIMULATED, 90000.0)), start=1):
+        path = Path(f"/data/sessions/s{number}.sqlite")
+        events = tune_events(origin=origin, run=f"s{number}")
+        target.kept[path] = KeptSession(events)
+        target.entries.append(
+            Entry(path, Summary(f"s{number}", started_unix_s=time.time() - age, origin=origin, cards=events[0].cards))
+        )
+    broken = Path("/data/sessions/broken.sqlite")
+    error = StoreError("session_malformed", path=str(broken), message="not a database")
+    target.entries.append(Entry(broken, None, error))
+    return target

@@ -158,6 +158,11 @@ class MonitorPage(QWidget):
         """The chosen card."""
         return self._live.cards.get(self.current or "")
 
+    @property
+    def shown_until_s(self) -> float:
+        """Right end of the pictures on the feed's clock, in seconds."""
+        return self._now_s()
+
     def choose(self, uuid: str) -> None:
         """Show another card."""
         self.current, self._said = uuid, ""

@@ -82,6 +82,11 @@ class ResultPictures(QStackedWidget):
         """Show one picture."""
         self.setCurrentWidget(self._pages[name])
 
+    @property
+    def current(self) -> QWidget:
+        """The picture that is shown."""
+        return self._pages[next(name for name, page in self._pages.items() if page is self.currentWidget())]
+
     def filled(self, facts: RunFacts) -> list[str]:
         """The pictures that have something to show."""
         metrics = {point.metric for point in facts.points}

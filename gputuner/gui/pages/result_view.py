@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, QTimer
+from PySide6.QtCore import QPoint, QSize, QTimer
 from PySide6.QtGui import QGuiApplication, QHideEvent, QPainter, QShowEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -135,16 +135,16 @@ class ResultView(QWidget):
             case ".svg":
                 self._save_svg(target)
             case _:
-                self.pictures.currentWidget().grab().save(str(target), "PNG")
+                self.pictures.current.grab().save(str(target), "PNG")
 
     def _save_svg(self, target: Path) -> None:
-        widget = self.pictures.currentWidget()
+        widget = self.pictures.current
         generator = QSvgGenerator()
         generator.setFileName(str(target))
         generator.setSize(QSize(widget.width(), widget.height()))
         generator.setViewBox(widget.rect())
         painter = QPainter(generator)
-        widget.render(painter)
+        widget.render(painter, QPoint())  # type: ignore[call-overload]
         painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:

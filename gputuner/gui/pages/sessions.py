@@ -88,7 +88,7 @@ class SessionsPage(QWidget):
         self._said = label("", "muted", wrap=True)
         head.addWidget(self._said)
         list_frame = card()
-        list_frame.setMinimumWidth(380)
+        list_frame.setMinimumWidth(420)
         list_frame.setMaximumWidth(440)
         inside = QVBoxLayout(list_frame)
         inside.setContentsMargins(4, 4, 4, 4)
@@ -189,6 +189,11 @@ class SessionsPage(QWidget):
         self._said.setText(words)
         self._said.setVisible(bool(words))
 
+    @property
+    def said(self) -> str:
+        """That line."""
+        return self._said.text()
+
     def ask_delete(self) -> None:
         """Ask in place whether to delete."""
         if self.buttons["delete"].isEnabled():
@@ -274,7 +279,7 @@ def _row(entry: SessionEntry) -> list[Cell]:
         return [Cell(numbers.MISSING, why, True), Cell("", why), Cell(entry.path.name, why, True), Cell("", why)]
     started = datetime.fromtimestamp(summary.started_unix_s)
     hint = _session_about(summary)
-    mark = "" if summary.origin is Origin.MEASURED else f"▨ {sentences.origin(summary.origin)} · "
+    mark = "" if summary.origin is Origin.MEASURED else "▨ "
     length = _("runs now") if summary.running else numbers.duration(round(summary.duration_s))
     return [
         Cell(started.strftime("%Y-%m-%d %H:%M"), hint),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import ceil, floor, log10
+from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, Qt
@@ -13,10 +14,10 @@ from gputuner.gui.theme import TEXT_SMALL, Theme
 TickText = Callable[[float], str]
 
 
-def plain_plot(theme: Theme, left: pg.AxisItem | None = None, bottom: pg.AxisItem | None = None) -> pg.PlotWidget:
-    """An empty plot in the theme's colours without menus, buttons or mouse zoom."""
+def plain_plot(theme: Theme, left: pg.AxisItem | None = None, bottom: pg.AxisItem | None = None) -> Any:
+    """An empty ``pg.PlotWidget`` (whose own types are of no use) in the theme's colours, without menus or zoom."""
     axes = {name: axis for name, axis in (("left", left), ("bottom", bottom)) if axis is not None}
-    plot = pg.PlotWidget(background=theme.surface, axisItems=axes)
+    plot: Any = pg.PlotWidget(background=theme.surface, axisItems=axes)
     plot.setFrameShape(pg.PlotWidget.Shape.NoFrame)
     plot.setMenuEnabled(False)
     plot.setMouseEnabled(x=False, y=False)

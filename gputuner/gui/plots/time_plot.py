@@ -8,6 +8,7 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
 from PySide6.QtGui import QBrush, QColor
+from PySide6.QtWidgets import QGraphicsItem
 
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.style import FixedAxis, pen, plain_plot, round_up
@@ -104,7 +105,7 @@ class TimePlot(PictureFrame):
         self._limits: list[tuple[Limit, pg.InfiniteLine]] = []
         self._marks: list[pg.GraphicsObject] = []
         self._mark_key: tuple[Mark, ...] = ()
-        self._bands: list[pg.GraphicsObject] = []
+        self._bands: list[QGraphicsItem] = []
         self._hint = pg.TextItem(color=theme.muted, anchor=(0.5, 0.5))
         self._hint.setVisible(False)
         self.plot.addItem(self._hint, ignoreBounds=True)
@@ -112,6 +113,8 @@ class TimePlot(PictureFrame):
         self._cursor.setVisible(False)
         self.plot.addItem(self._cursor, ignoreBounds=True)
         self._range = (-300.0, 0.0)
+        self._highest = 0.0
+        self.plot.getPlotItem().getViewBox().sigResized.connect(self._fit)
         self._proxy = pg.SignalProxy(self.plot.scene().sigMouseMoved, rateLimit=30, slot=self._moved)
         self.plot.setMouseTracking(True)
 
@@ -135,6 +138,15 @@ class TimePlot(PictureFrame):
         """Legend texts by curve (without mark-up) as last shown."""
         return dict(self._shown)
 
+    def legend_hint(self, key: str) -> str:
+        """What hovering over a legend tells."""
+        return self._legends[key].toolTip()
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """Gaps and events as shown."""
+        return self._mark_key
+
     def show_curves(self, data: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]], span_s: float) -> None:
         """Draw arrays of seconds and values (float64, NaN: missing) on the last ``span_s`` seconds."""
         self.show_range(data, -span_s, 0.0)
@@ -149,12 +161,9 @@ class TimePlot(PictureFrame):
             item.setData(times, values)
             if len(values) and not np.isnan(values).all():
                 highest = max(highest, float(np.nanmax(values)))
-        near = [limit.value for limit, _line in self._limits if limit.value < 20 * max(1.0, highest)]
-        top = self._top or max([round_up(highest * 1.05), *(value * self._headroom() for value in near)])
-        self._range = (x0, x1)
+        self._range, self._highest = (x0, x1), highest
         self.plot.setXRange(x0, x1, padding=0)
-        self.plot.setYRange(0.0, top, padding=0)
-        self._hint.setPos((x0 + x1) / 2, top / 2)
+        self._fit()
 
     def show_bands(
         self, bands: dict[str, tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]]
@@ -171,6 +180,13 @@ class TimePlot(PictureFrame):
             for item in (lower, upper, area):
                 self.plot.addItem(item, ignoreBounds=True)
                 self._bands.append(item)
+
+    def _fit(self) -> None:
+        """Choose the upper end so that curves, limits and their labels have room; zero stays in."""
+        near = [limit.value for limit, _line in self._limits if limit.value < 20 * max(1.0, self._highest)]
+        top = self._top or max([round_up(self._highest * 1.05), *(value * self._headroom() for value in near)])
+        self.plot.setYRange(0.0, top, padding=0)
+        self._hint.setPos(sum(self._range) / 2, top / 2)
 
     def _headroom(self) -> float:
         """Factor that leaves room for a label of one line above a limit."""

@@ -94,7 +94,6 @@ class SpecForm(QWidget):
             return check
         if hint is int:
             whole = QSpinBox()
-            whole.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
             whole.setSuffix(f" {words.unit}" if words.unit else "")
@@ -102,7 +101,6 @@ class SpecForm(QWidget):
             return whole
         if hint is float:
             real = QDoubleSpinBox()
-            real.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
             real.setDecimals(words.decimals)
             real.setRange(words.low, words.high)
             real.setSingleStep(words.step)

@@ -1,0 +1,80 @@
+"""Axes, labels and limits of the pictures."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gputuner.gui.plots.style import even_ticks, round_up, spread_apart
+from gputuner.gui.plots.time_plot import Curve, Limit, TimeAxis, TimePlot, clock_text
+from gputuner.gui.theme import LIGHT
+
+
+@given(st.floats(1e-6, 1e15))
+def test_upper_end_holds_the_value_without_waste(value):
+    end = round_up(value)
+    assert value <= end * (1 + 1e-6)
+    assert end <= value * 1.5
+
+
+@given(st.floats(0, 1000), st.floats(1e-3, 1e6), st.integers(2, 8))
+def test_ticks_are_round_and_inside(low, span, about):
+    ticks = even_ticks(low, low + span, about)
+    assert 1 <= len(ticks) <= 2.6 * about + 1
+    assert all(low - 1e-6 * span <= t <= low + span * (1 + 1e-6) for t in ticks)
+
+
+@given(st.lists(st.floats(0, 300), min_size=1, max_size=8))
+def test_labels_are_apart_in_order_and_inside(positions):
+    placed = spread_apart(positions, 16.0, 0.0, 300.0)
+    ordered = sorted(placed)
+    assert all(b - a >= 16.0 - 1e-6 for a, b in pairwise(ordered))
+    assert ordered[0] >= -1e-6
+    assert ordered[-1] <= 300.0 + 1e-6
+    by_wish = sorted(range(len(positions)), key=lambda i: positions[i])
+    assert [placed[i] for i in by_wish] == ordered
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0"), (-240, "−4:00"), (-61, "−1:01"), (-7262, "−2:01:02"), (75, "1:15")]
+)
+def test_time_before_now(seconds, text):
+    assert clock_text(seconds) == text
+
+
+@pytest.mark.parametrize("span", [60, 300, 1800, 7200, 43200])
+def test_time_ticks_are_whole_and_few(qapp, span):
+    (step, ticks), *_ = TimeAxis().tickValues(-span, 0, 340)
+    assert 3 <= len(ticks) <= 10
+    assert all(tick % step == 0 for tick in ticks)
+
+
+def test_limit_and_curve_both_fit_and_zero_is_in(qtbot):
+    plot = TimePlot(LIGHT, "Power", "W", [Curve(key="a", name="a", colour=LIGHT.blue)])
+    qtbot.addWidget(plot)
+    plot.resize(400, 200)
+    plot.show()
+    plot.show_limits([Limit(name="limit 450", value=450.0, colour=LIGHT.blue)])
+    plot.show_curves({"a": (np.array([-2.0, -1.0, 0.0]), np.array([440.0, np.nan, 460.0]))}, 60.0)
+    low, high = plot.plot.getPlotItem().getViewBox().viewRange()[1]
+    assert low == 0.0
+    assert high > 460.0
+
+
+def test_far_limit_does_not_flatten_the_curve(qtbot):
+    plot = TimePlot(LIGHT, "Memory", "GiB", [Curve(key="a", name="a", colour=LIGHT.sky)])
+    qtbot.addWidget(plot)
+    plot.show_limits([Limit(name="total", value=1000.0, colour=LIGHT.sky)])
+    plot.show_curves({"a": (np.array([-1.0, 0.0]), np.array([10.0, 11.0]))}, 60.0)
+    assert plot.plot.getPlotItem().getViewBox().viewRange()[1][1] < 20
+
+
+def test_curves_have_no_nan_filled_in(qtbot):
+    plot = TimePlot(LIGHT, "Clock", "MHz", [Curve(key="a", name="SM", colour=LIGHT.green)])
+    qtbot.addWidget(plot)
+    plot.show_curves({}, 60.0)
+    plot.show_reading("a", None, "SM clock: not supported")
+    assert plot.legends == {"a": "SM —"}
+    assert plot.legend_hint("a") == "SM clock: not supported"

@@ -1,0 +1,288 @@
+"""Tune: set up, run in a thread, pictures, advice, and every way a run can end."""
+
+import threading
+from itertools import pairwise
+
+import pytest
+
+from gputuner.gui.run_state import Phase
+from gputuner.language import sentences
+from gputuner.model.cards import Origin
+from gputuner.model.errors import CardBusy, NoPermission
+from gputuner.model.events import Outcome, RunFinished, StepStarted
+
+
+@pytest.fixture
+def finished(open_window, invented, qtbot):
+    """A window after a whole run."""
+    window = open_window(invented.ports(runs=[invented.ScriptedRun(invented.tune_events())]))
+    window.show_page("tune")
+    qtbot.waitUntil(lambda: window.tune.result is not None)
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    window.tune.refresh()
+    window.tune.result.show_facts(window.conductor.tune.facts, now=True)
+    return window
+
+
+def test_nothing_measured_yet_has_one_sentence_and_one_button(open_window, invented):
+    window = open_window(invented.ports())
+    window.show_page("tune")
+    window.tune.refresh()
+    assert window.tune.notice.text.startswith("Nothing measured yet")
+    assert window.tune.notice.button.text() == "Start"
+    assert window.tune.bar.button.isEnabled()
+
+
+def test_no_card_cannot_start(open_window, invented):
+    window = open_window(invented.ports([]))
+    window.show_page("tune")
+    window.tune.refresh()
+    assert not window.tune.bar.button.isEnabled()
+    assert "No card to measure" in window.tune.notice.text
+    window.tune.start()
+    assert window.ports.started == []
+
+
+def test_dry_run_says_what_will_happen(open_window, invented, qtbot):
+    window = open_window(invented.ports())
+    window.show_page("tune")
+    qtbot.waitUntil(lambda: "4 steps, about 4 min 41 s" in window.tune.setup.plan_text)
+    assert f"{sentences.step('matmul', {})} × 2" in window.tune.setup.plan_text
+
+
+def test_refused_dry_run_says_why(open_window, invented, qtbot):
+    ports = invented.ports()
+    ports.plan = CardBusy("card_busy", card="RTX 4090", processes="python 41822")
+    window = open_window(ports)
+    window.show_page("tune")
+    qtbot.waitUntil(lambda: "--share" in window.tune.setup.plan_text)
+
+
+def test_form_builds_the_spec_and_shows_its_own_refusal(open_window, invented, qtbot):
+    window = open_window(invented.ports(runs=[invented.ScriptedRun(invented.tune_events())]))
+    window.show_page("tune")
+    form = window.tune.setup.form
+    assert set(form.controls) == {"minutes", "effective_batch", "precision", "verify"}, "'quick' stays out of the form"
+    form.set_values({"effective_batch": 13})
+    assert not window.tune.can_start
+    assert not window.tune.bar.button.isEnabled()
+    qtbot.waitUntil(lambda: "effective batch" in window.tune.setup.plan_text)
+    form.set_values({"effective_batch": 64, "minutes": 2.0, "precision": "bf16", "verify": False})
+    window.tune.setup.share.setChecked(True)
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    spec, cards, share = window.ports.started[0]
+    assert spec == invented.Spec(minutes=2.0, effective_batch=64, precision="bf16", verify=False)
+    assert cards == ("GPU-4090",), "the card with most memory was chosen beforehand"
+    assert share is True
+
+
+def test_run_is_iterated_outside_the_windows_thread(finished):
+    assert finished.ports.threads
+    assert threading.main_thread().name not in finished.ports.threads
+
+
+def test_progress_while_it_runs(open_window, invented, qtbot):
+    events = invented.tune_events()
+    place = next(i for i, e in enumerate(events) if isinstance(e, StepStarted) and e.label == "train_probe") + 1
+    run = invented.ScriptedRun(events, hold=place)
+    window = open_window(invented.ports(runs=[run]))
+    window.show_page("tune")
+    window.tune.start()
+    step = events[place - 1]
+    qtbot.waitUntil(lambda: window.conductor.tune.facts.step == step)
+    window.tune.refresh()
+    assert f"step {step.index} of {step.total}" in window.tune.bar.step_text
+    assert sentences.step(step.label, step.params) in window.tune.bar.step_text
+    assert "about" in window.tune.bar.left_text
+    assert window.tune.bar.progress == pytest.approx((step.index - 1) / step.total)
+    assert not window.tune.setup.form.isEnabled()
+    assert window.tune.bar.button.text() == "Stop"
+    run.released.set()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+
+
+def test_stop_cancels_and_keeps_what_was_measured(open_window, invented, qtbot):
+    events = invented.tune_events()
+    run = invented.ScriptedRun(events, hold=12)
+    window = open_window(invented.ports(runs=[run]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: len(window.conductor.tune.facts.points) >= 2)
+    points = len(window.conductor.tune.facts.points)
+    window.actions_.find("Stop Tune and keep what was measured").trigger()
+    assert run.cancelled.is_set()
+    assert window.conductor.tune.phase is Phase.STOPPING
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    window.tune.refresh()
+    assert window.conductor.tune.outcome is Outcome.CANCELLED
+    assert len(window.conductor.tune.facts.points) == points
+    assert sentences.outcome(Outcome.CANCELLED)[1:] in window.tune.notice.text
+    assert window.tune.bar.button.text() == "Start"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        CardBusy("card_busy", card="RTX 4090 48G", processes="python (41822)"),
+        CardBusy("running_elsewhere", pid=4711),
+        NoPermission("no_permission"),
+    ],
+)
+def test_a_run_that_cannot_start_says_what_to_do(open_window, invented, qtbot, error):
+    window = open_window(invented.ports(runs=[error]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: window.conductor.tune.phase is Phase.REFUSED)
+    window.tune.refresh()
+    assert sentences.error(error) in window.tune.notice.text
+    qtbot.waitUntil(lambda: window.tune.bar.button.isEnabled())
+
+
+def test_a_run_that_ends_without_a_word_is_a_failure(open_window, invented, qtbot):
+    events = [e for e in invented.tune_events() if not isinstance(e, RunFinished)]
+    window = open_window(invented.ports(runs=[invented.ScriptedRun(events)]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: window.conductor.tune.phase is Phase.REFUSED)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_is_told(open_window, invented, qtbot, outcome):
+    window = open_window(invented.ports(runs=[invented.ScriptedRun(invented.tune_events(outcome=outcome))]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    window.tune.refresh()
+    assert sentences.outcome(outcome)[1:] in window.tune.notice.text
+    assert window.tune.bar.step_text == sentences.outcome(outcome)
+
+
+def test_error_of_a_failed_run_is_a_sentence(open_window, invented, qtbot):
+    events = invented.tune_events(outcome=Outcome.FAILED)[:-1]
+    last = RunFinished(
+        run_id="r1", seq=999, t_ns=events[-1].t_ns, outcome=Outcome.FAILED, exit_code=7, error_code="card_lost",
+        error_params={"card": "RTX 4090 48G"}, settings_restored=False,
+    )  # fmt: skip
+    window = open_window(invented.ports(runs=[invented.ScriptedRun([*events, last])]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    window.tune.refresh()
+    assert sentences.error("card_lost", {"card": "RTX 4090 48G"}) in window.tune.notice.text
+    assert "could not all be put back" in window.tune.notice.text
+
+
+def test_rate_picture_holds_values_and_intervals(finished):
+    series = {s.name.split()[0]: s for s in finished.tune.result.pictures.rate.series}
+    assert set(series) == {"BF16", "FP16", "TF32"}
+    dots = {dot.batch: dot for dot in series["BF16"].dots}
+    assert dots[64].value == 1210.0
+    assert (dots[64].low, dots[64].high) == pytest.approx((1185.8, 1234.2))
+    assert dots[496].checked
+    assert not dots[64].checked
+
+
+def test_labels_at_the_lines_ends_do_not_collide(finished, qtbot):
+    rate = finished.tune.result.pictures.rate
+    height = rate.plot.getPlotItem().getViewBox().height()
+    top = rate.plot.getPlotItem().getViewBox().viewRange()[1][1]
+    pixels = [y / top * height for y in rate.label_tops]
+    assert len(pixels) == 3
+    assert all(a - b >= 15.9 for a, b in pairwise(pixels))
+
+
+def test_memory_picture_has_line_limit_probes_and_the_batch_that_failed(finished):
+    memory = {s.name: s for s in finished.tune.result.pictures.memory.series}["BF16"]
+    assert [dot.batch for dot in memory.dots if dot.failed] == [520]
+    batch, value = memory.line[-1]
+    assert value == pytest.approx(1.2 + 0.088 * batch), "the line is the run's own fit"
+    dots = {dot.batch: dot.value for dot in memory.dots}
+    assert dots[128] == pytest.approx(1.2 + 0.088 * 128, rel=1e-3)
+
+
+def test_peak_bars_stand_against_the_sheet(finished):
+    rows = finished.tune.result.pictures.peaks.groups[0].rows
+    row = next(r for r in rows if r.point_id == "matmul-bf16-burst")
+    assert row.value == 158e12
+    assert row.reference == pytest.approx(165e12)
+    assert "96 %" in row.note
+
+
+def test_together_bars_have_both_baselines(finished):
+    rows = finished.tune.result.pictures.together.groups[0].rows
+    assert [row.value for row in rows] == [1.0, 1.104, 1.02]
+
+
+def test_load_picture_shows_the_sustained_minute(finished):
+    finished.tune.show_picture("load")
+    facts = finished.conductor.tune.facts
+    t0, t1 = facts.step_stretch("sustained")
+    assert t1 - t0 == 60.0
+    assert finished.tune.result.pictures.temperature.plot.getPlotItem().getViewBox().viewRange()[0] == [0.0, 60.0]
+
+
+def test_table_lists_every_figure_with_its_flags(finished):
+    rows = finished.tune.result.table.rows
+    facts = finished.conductor.tune.facts
+    assert rows.keys == [point.id for point in facts.points]
+    cells = rows.cells[rows.keys.index("train-bf16-64-probe")]
+    assert cells[1].text == "1210 samples/s"
+    assert cells[2].text == "1186 … 1234"
+    assert sentences.flag(facts.points[0].flags[0] if facts.points[0].flags else "throttled:power") in cells[3].text
+
+
+def test_evidence_marks_the_figures(finished, qtbot):
+    card = finished.tune.advice.cards[0]
+    finished.tune.show_picture("peak")
+    card.evidence_button.click()
+    assert finished.tune.result.name == "batch", "the picture that holds the evidence comes to the front"
+    last = finished.tune.advice.cards[-1]
+    last.evidence_button.click()
+    assert finished.tune.result.name == "peak"
+
+
+def test_snippet_is_copied(finished, qapp):
+    finished.tune.advice.cards[1].copy_button.click()
+    assert qapp.clipboard().text() == "DataLoader(dataset, batch_size=128)"
+
+
+def test_markdown_and_csv_carry_every_figure(finished, qapp, tmp_path):
+    finished.actions_.find("Copy the figures as Markdown").trigger()
+    text = qapp.clipboard().text()
+    assert text.count("\n") == 2 + len(finished.conductor.tune.facts.points)
+    assert "1210 samples/s" in text
+    finished.tune.result.save(tmp_path / "points.csv")
+    lines = (tmp_path / "points.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(finished.conductor.tune.facts.points)
+    assert lines[1].startswith("measured,matmul-bf16-burst")
+
+
+@pytest.mark.parametrize("name", ["batch", "peak", "load", "together"])
+def test_pictures_are_saved(finished, tmp_path, name):
+    finished.tune.show_picture(name)
+    finished.tune.result.save(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    finished.tune.result.save(tmp_path / "picture.svg")
+    assert "<svg" in (tmp_path / "picture.svg").read_text()
+
+
+def test_simulated_figures_say_so_wherever_they_go(open_window, invented, qtbot, qapp):
+    run = invented.ScriptedRun(invented.tune_events(origin=Origin.SIMULATED))
+    window = open_window(
+        invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], [run], origin=Origin.SIMULATED)
+    )
+    window.show_page("tune")
+    qtbot.waitUntil(lambda: window.tune.result is not None)
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    assert window.strip.isVisible()
+    assert window.strip.words.startswith("Simulated")
+    window.tune.result.show_facts(window.conductor.tune.facts, now=True)
+    window.tune.copy()
+    assert qapp.clipboard().text().startswith("> Simulated")
+
+
+def test_measured_numbers_have_no_strip(finished):
+    assert not finished.strip.isVisible()
