@@ -19,7 +19,7 @@ SHOW_VERSION = N_("Show the version and end.")
 _USAGE = N_("Usage")
 _NAMES_WIDTH = 26
 _WIDEST = 110
-_PARTS = re.compile(r"[!-~]+[，。；：、）？]?\\s*|.[，。；：、）？]?\\s*")
+_PARTS = re.compile(r"[!-~]+[，。；：、）？]?\s*|.[，。；：、）？]?\s*")
 """What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
 
 

@@ -17,7 +17,7 @@ from gputuner.cli.ports import Setup
 from gputuner.cli.readings import SETTLE_S, Latest, ticks
 from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _
-from gputuner.model.cards import CardInfo, CardState
+from gputuner.model.cards import CardInfo, CardState, Origin
 from gputuner.model.errors import ExitCode
 from gputuner.model.quantities import Quantity, limiter_of
 from gputuner.model.readings import Reading
@@ -140,7 +140,8 @@ def row(card: CardInfo, latest: Latest) -> list[str]:
 
 
 def _title(card: CardInfo) -> str:
-    return f"[{card.index}] {card.title}"
+    title = f"[{card.index}] {card.title}"
+    return title if card.origin is Origin.MEASURED else f"{title} · {sentences.origin(card.origin)}"
 
 
 def _cell(quantity: Quantity, entry: Reading) -> str:

@@ -95,6 +95,11 @@ class Summary(Protocol):
         ...
 
     @property
+    def running(self) -> bool:
+        """True while it is being written."""
+        ...
+
+    @property
     def origin(self) -> Origin:
         """Measured, simulated or replayed."""
         ...

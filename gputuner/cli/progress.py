@@ -49,7 +49,7 @@ class Progress:
 
             self._live = Live(
                 console=Console(file=self._output.err),
-                get_renderable=self._status,
+                get_renderable=self.status,
                 refresh_per_second=4,
                 transient=True,
                 redirect_stdout=False,
@@ -105,7 +105,8 @@ class Progress:
         else:
             print(text, file=self._output.err, flush=True)
 
-    def _status(self) -> "Text":
+    def status(self) -> "Text":
+        """The live line: step, time that is left, the readings that matter."""
         from rich.text import Text
 
         if self._step is None:

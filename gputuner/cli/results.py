@@ -38,7 +38,9 @@ def show_figures(output: Output, points: Sequence[Point]) -> None:
     """A table of all figures by metric; settings that all figures of a metric share stand beside its name."""
     if not points:
         return
-    output.heading(_("Figures"))
+    origins = {point.origin for point in points} - {Origin.MEASURED}
+    title = _("Figures ({origin})") if origins else _("Figures")
+    output.heading(title.format(origin=listed(sentences.origin(origin) for origin in sorted(origins))))
     rows: list[tuple[str, ...]] = []
     for metric in dict.fromkeys(point.metric for point in points):
         group = [point for point in points if point.metric == metric]

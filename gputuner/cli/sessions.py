@@ -12,7 +12,7 @@ from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
 from gputuner.cli.ports import Setup, Stored, Summary
 from gputuner.language import numbers, sentences
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, listed
 from gputuner.model.events import Outcome
 
 ABOUT = N_("Stored sessions: list, show, export, delete.")
@@ -52,8 +52,8 @@ def list_sessions(
         elif not stored:
             output.line(_("No sessions yet. Make one: gputuner --cli tune"))
         else:
-            headers = (_("session"), _("began"), _("took"), _("cards"), _("figures"), _("ended"))
-            output.table(headers, [_row(entry) for entry in stored], right=(2, 4))
+            headers = (_("session"), _("began"), _("took"), _("cards"), _("origin"), _("figures"), _("ended"))
+            output.table(headers, [_row(entry) for entry in stored], right=(2, 5))
     return 0
 
 
@@ -203,6 +203,7 @@ def _summary(entry: Summary) -> document.Json:
         "started_unix_s": entry.started_unix_s,
         "duration_s": entry.duration_s,
         "outcome": entry.outcome.value if entry.outcome else None,
+        "running": entry.running,
         "origin": entry.origin.value,
         "simulated": entry.origin.value == "simulated",
         "devices": [{"uuid": card.uuid, "title": card.title} for card in entry.cards],
@@ -216,7 +217,8 @@ def _row(entry: Summary) -> tuple[str, ...]:
         entry.run_id,
         _began(entry),
         numbers.value(entry.duration_s, "s"),
-        ", ".join(card.title for card in entry.cards),
+        listed(card.title for card in entry.cards),
+        sentences.origin(entry.origin),
         str(entry.point_count),
         _ended(entry),
     )
@@ -227,7 +229,7 @@ def _about(entry: Summary) -> Sequence[tuple[str, str]]:
         (_("session"), entry.run_id),
         (_("began"), _began(entry)),
         (_("took"), numbers.value(entry.duration_s, "s")),
-        (_("cards"), ", ".join(card.title for card in entry.cards)),
+        (_("cards"), listed(card.title for card in entry.cards)),
         (_("origin"), sentences.origin(entry.origin)),
         (_("ended"), _ended(entry)),
     )
@@ -238,4 +240,6 @@ def _began(entry: Summary) -> str:
 
 
 def _ended(entry: Summary) -> str:
-    return sentences.outcome(entry.outcome) if entry.outcome else _("no end stored")
+    if entry.outcome is not None:
+        return sentences.outcome(entry.outcome)
+    return _("running now") if entry.running else _("no end stored")

@@ -220,6 +220,7 @@ class SummaryInMemory:
     started_unix_s: float = 1.8e9
     duration_s: float | None = 284.0
     outcome: Outcome | None = Outcome.COMPLETED
+    running: bool = False
     origin: Origin = Origin.SIMULATED
     cards: tuple[CardInfo, ...] = (CARD,)
     point_count: int = 2

@@ -65,7 +65,16 @@ def test_monitor_prints_a_line_per_card_and_reading(program):
     assert len(lines) == 3
     assert lines[0].split()[:2] == ["time", "card"]
     for line in lines[1:]:
-        for cell in ("[0] RTX 4090 48G", "61 °C", "312 W", "2610 MHz", "98 %", "38.2 GiB", "60 %", "power limit"):
+        for cell in (
+            "[0] RTX 4090 48G · simulated",
+            "61 °C",
+            "312 W",
+            "2610 MHz",
+            "98 %",
+            "38.2 GiB",
+            "60 %",
+            "power limit",
+        ):
             assert cell in line
 
 

@@ -14,6 +14,7 @@ def test_list(program):
     assert RUN in out
     assert "4 min 44 s" in out
     assert "RTX 4090 48G" in out
+    assert "simulated" in out
 
 
 def test_list_warns_of_files_that_cannot_be_read(program):

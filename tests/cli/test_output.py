@@ -1,0 +1,146 @@
+"""Tables in a pipe and on a terminal, help in lines, progress."""
+
+import io
+
+import pytest
+from cyclopts.help import HelpEntry, HelpPanel
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from gputuner.cli.manual import Manual
+from gputuner.cli.output import Output, columns, width
+from gputuner.cli.progress import Progress, readings_line
+from gputuner.model.events import StepStarted, TelemetrySampled, WorkerExited
+from gputuner.model.quantities import Quantity
+from gputuner.model.samples import Sample
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def step(remaining_s: float = 90.0, expected_s: float = 6.0) -> StepStarted:
+    return StepStarted(
+        run_id="r",
+        seq=1,
+        t_ns=0,
+        index=3,
+        total=14,
+        label="train_probe",
+        params={"batch": 64},
+        expected_s=expected_s,
+        remaining_s=remaining_s,
+    )
+
+
+@given(st.lists(st.tuples(st.text("ab中文 °", max_size=12), st.text("xy批", min_size=1, max_size=6)), min_size=1))
+def test_columns_begin_at_the_same_place(rows):
+    rows = [(first.strip(), second) for first, second in rows]
+    ends = {width(line) - width(second) for line, (_first, second) in zip(columns(rows), rows, strict=True)}
+    assert len(ends) == 1
+
+
+def test_numbers_end_at_the_same_place():
+    lines = columns([("a", "5 W"), ("b", "312 W")], right=(1,))
+    assert lines == ["a    5 W", "b  312 W"]
+
+
+def test_a_table_on_a_terminal_is_drawn_and_in_a_pipe_is_plain():
+    terminal, pipe = Terminal(), io.StringIO()
+    for stream in (terminal, pipe):
+        Output(out=stream, err=io.StringIO()).table(("card", "power"), [("a [b]", "312 W")], right=(1,))
+    assert "\x1b[1m" in terminal.getvalue()
+    assert "a [b]" in terminal.getvalue()
+    assert pipe.getvalue() == "card   power\na [b]  312 W\n"
+
+
+def test_with_json_no_words_reach_stdout():
+    out, err = io.StringIO(), io.StringIO()
+    output = Output(out=out, err=err, json=True)
+    output.line("x")
+    output.heading("x")
+    output.table(("x",), [("y",)])
+    output.pairs([("x", "y")])
+    output.note("note")
+    assert out.getvalue() == ""
+    assert err.getvalue() == "note\n"
+
+
+@pytest.mark.parametrize(
+    ("quiet", "verbose", "said"),
+    [(False, False, "note\nwarn\n"), (True, False, "warn\n"), (False, True, "note\nwarn\ndetail\n")],
+)
+def test_quiet_and_verbose(quiet, verbose, said):
+    err = io.StringIO()
+    output = Output(out=io.StringIO(), err=err, quiet=quiet, verbose=verbose)
+    output.note("note")
+    output.warn("warn")
+    output.detail("detail")
+    assert err.getvalue() == said
+
+
+def test_progress_on_a_terminal_counts_down_and_leaves_nothing():
+    err = Terminal()
+    now_s = 100.0
+    with Progress(Output(out=io.StringIO(), err=err), clock=lambda: now_s) as progress:
+        progress.show(step())
+        progress.show(
+            TelemetrySampled(
+                run_id="r",
+                seq=2,
+                t_ns=0,
+                samples=(
+                    Sample(
+                        card="c", t_ns=0, values={Quantity.CORE_TEMPERATURE_C: 61.0, Quantity.POWER_AVERAGE_W: 312.0}
+                    ),
+                ),
+            )
+        )
+        now_s = 130.0
+        assert progress.status().plain == "[3/14] training step: batch 64 · 1 min left   61 °C · 312 W"
+        now_s = 500.0
+        assert "0 s left" in progress.status().plain
+    assert err.getvalue().rstrip().endswith("\x1b[2K")
+
+
+def test_progress_of_an_open_end_tells_no_time():
+    err = io.StringIO()
+    with Progress(Output(out=io.StringIO(), err=err)) as progress:
+        progress.show(step(remaining_s=0.0, expected_s=0.0))
+    assert err.getvalue() == "[3/14] training step: batch 64\n"
+
+
+def test_a_crashed_worker_is_told_only_when_asked_for():
+    exited = WorkerExited(run_id="r", seq=3, t_ns=0, worker="w1", why="crashed", exit_code=-11, stderr_tail="boom")
+    said = []
+    for verbose in (False, True):
+        err = io.StringIO()
+        with Progress(Output(out=io.StringIO(), err=err, verbose=verbose)) as progress:
+            progress.show(exited)
+        said.append(err.getvalue())
+    assert said == ["", "  w1: crashed -11 boom\n"]
+
+
+def test_readings_that_are_missing_are_left_out():
+    assert readings_line(Sample(card="c", t_ns=0, values={Quantity.MEMORY_USED_BYTES: 2.0**34})) == "16 GiB"
+
+
+@pytest.mark.parametrize("columns_", [60, 80, 200])
+def test_help_keeps_within_the_terminal_and_words_whole(columns_):
+    stream = io.StringIO()
+    console = Console(file=stream, width=columns_)
+    about = "在终端中实时查看各卡；脚本中可用 --count 和 --interval。" * 3
+    panel = HelpPanel(
+        format="parameter",
+        title="Options",
+        entries=[HelpEntry(positive_names=("--gpu",), metavar="SEL", description=about)],
+    )
+    Manual()(console, console.options, panel)
+    lines = stream.getvalue().splitlines()
+    assert max(width(line) for line in lines) <= columns_
+    assert sum(line.count("--interval") for line in lines) == 3
+    assert not any(line.strip().startswith(("。", "；")) for line in lines)
