@@ -24,6 +24,7 @@ GRACE_S = 3.0
 class _Slot:
     worker: Worker
     ready: bool = False
+    told_to_end: bool = False
 
 
 class Workers:
@@ -84,6 +85,8 @@ class Workers:
         slot = self._slots.pop(item.worker, None)
         if slot is None:
             return
+        if slot.told_to_end and item.exit_code == 0 and why == "crashed":
+            why = "finished"
         slot.worker.close()
         tail = "" if why == "finished" else item.stderr_tail[-2000:]
         self._tell(WorkerExited, worker=item.worker, why=why, exit_code=item.exit_code, stderr_tail=tail)
@@ -91,7 +94,7 @@ class Workers:
     def end(self, worker_id: str, why: str) -> None:
         """Climb the ladder until the worker is gone."""
         slot = self._slots[worker_id]
-        slot.worker.send({"kind": "exit"})
+        self._tell_to_end(slot)
         if not self._loop.forced and self._await_gone(worker_id, GRACE_S, why):
             return
         slot.worker.terminate()
@@ -105,10 +108,15 @@ class Workers:
         """End every worker; nothing interrupts this."""
         self._loop.begin_ending()
         for slot in self._slots.values():
-            slot.worker.send({"kind": "exit"})
+            self._tell_to_end(slot)
         for worker_id in list(self._slots):
             if worker_id in self._slots:
                 self.end(worker_id, why)
+
+    @staticmethod
+    def _tell_to_end(slot: _Slot) -> None:
+        slot.told_to_end = True
+        slot.worker.send({"kind": "exit"})
 
     def kill_all(self) -> None:
         """Last resort when ending went wrong: no event, no worker."""

@@ -25,6 +25,11 @@ def result(trial, t0_ns, **extra):
     )
 
 
+def die():
+    os.kill(os.getpid(), signal.SIGSEGV)
+    threading.Event().wait()
+
+
 def behave(trial):
     how = trial["params"].get("behaviour", "ok")
     t0_ns = time.monotonic_ns()
@@ -32,9 +37,9 @@ def behave(trial):
         say(kind="failed", id=trial["id"], error="out_of_memory", message="CUDA out of memory", free_bytes=7)
         os._exit(5)
     if how == "crash_above" and trial["params"]["batch"] > trial["params"]["works_to"]:
-        os.kill(os.getpid(), signal.SIGSEGV)
+        die()
     if how == "crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
+        die()
     if how == "sticky":
         say(kind="failed", id=trial["id"], error="sticky", message="illegal memory access")
         os._exit(6)
