@@ -1,6 +1,6 @@
 """``devices``: every card, its limits, link and features, and each reading or why it is missing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
@@ -9,7 +9,7 @@ from gputuner.cli.output import Output
 from gputuner.cli.planned import card_line
 from gputuner.cli.readings import read_all
 from gputuner.language import numbers, sentences
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, listed
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import Quantity, limiter_of
 from gputuner.model.readings import Reading, Reason
@@ -45,7 +45,7 @@ def devices(
         for card in cards:
             _show_card(output, card, latest.of(card))
         output.heading(_("This machine"))
-        output.pairs([(name, _value_or_reason(entry, sentences.host_reason)) for name, entry in _names(host.readings)])
+        _show_readings(output, _names(host.readings), sentences.host_reason)
     return 0
 
 
@@ -57,13 +57,34 @@ def _show_card(output: Output, card: CardInfo, now: Mapping[Quantity, Reading]) 
         output.pairs([(f"  {sentences.feature(n)}", sentences.support(s)) for n, s in card.catalog.features.items()])
     if card.readings:
         output.line("  " + _("Limits and link"))
-        output.pairs([(f"  {name}", _value_or_reason(entry)) for name, entry in _names(card.readings)])
+        _show_readings(output, _names(card.readings), sentences.reason, "  ")
     output.line("  " + _("Readings"))
-    output.pairs([(f"  {sentences.quantity(quantity)}", _reading(quantity, entry)) for quantity, entry in now.items()])
+    named = [(sentences.quantity(quantity), _shown(quantity, entry)) for quantity, entry in now.items()]
+    _show_readings(output, named, sentences.reason, "  ")
+
+
+def _show_readings(
+    output: Output, named: Sequence[tuple[str, Reading]], words: Callable[[Reason], str], indent: str = ""
+) -> None:
+    """The values a line each; then, for each reason, what is missing for it."""
+    output.pairs([(f"{indent}{name}", numbers.reading(entry)) for name, entry in named if entry.reason is None])
+    reasons = dict.fromkeys(entry.reason for _name, entry in named if entry.reason is not None)
+    for reason in reasons:
+        missing = listed(name for name, entry in named if entry.reason is reason)
+        output.line(f"  {indent}" + _("{what}: {of}").format(what=f"{numbers.MISSING} {words(reason)}", of=missing))
+
+
+def _shown(quantity: Quantity, entry: Reading) -> Reading:
+    """The reading as it is shown: the limit bits as the limiter's name."""
+    if quantity is Quantity.LIMIT_BITS and isinstance(entry.value, (int, float)):
+        return Reading(value=sentences.limiter(limiter_of(int(entry.value))))
+    return entry
 
 
 def _identity(card: CardInfo) -> list[tuple[str, str]]:
-    rows = [(_("name by the driver"), card.name), ("UUID", card.uuid)]
+    rows = [("UUID", card.uuid)]
+    if card.name != card.title:
+        rows.insert(0, (_("name by the driver"), card.name))
     if card.state is not CardState.READY:
         rows.append((_("state"), sentences.card_state(card.state)))
     if card.pci_bus_id:
@@ -84,15 +105,3 @@ def _identity(card: CardInfo) -> list[tuple[str, str]]:
 
 def _names(readings: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
     return [(sentences.reading_name(name), entry) for name, entry in readings.items()]
-
-
-def _reading(quantity: Quantity, entry: Reading) -> str:
-    if quantity is Quantity.LIMIT_BITS and isinstance(entry.value, (int, float)):
-        return sentences.limiter(limiter_of(int(entry.value)))
-    return _value_or_reason(entry)
-
-
-def _value_or_reason(entry: Reading, words: Callable[[Reason], str] = sentences.reason) -> str:
-    if entry.reason is not None:
-        return f"{numbers.MISSING} ({words(entry.reason)})"
-    return numbers.reading(entry)

@@ -38,11 +38,13 @@ class Latest:
         return {quantity: known.get(quantity) or _never_read(card, quantity) for quantity in Quantity}
 
     def complete(self, cards: Iterable[CardInfo]) -> bool:
-        """True if the slow readings of all cards that can be asked have come."""
-        return all(self._has_slow(card) for card in cards if card.state is CardState.READY)
+        """True if utilisation (which needs two looks) and the slow readings of all cards that can be asked have come."""
+        return all(self._is_whole(card) for card in cards if card.state is CardState.READY)
 
-    def _has_slow(self, card: CardInfo) -> bool:
-        return any(QUANTITIES[quantity].tier is Tier.SLOW for quantity in self._readings.get(card.uuid, {}))
+    def _is_whole(self, card: CardInfo) -> bool:
+        known = self._readings.get(card.uuid, {})
+        slow = any(QUANTITIES[quantity].tier is Tier.SLOW for quantity in known)
+        return slow and Quantity.GPU_UTILISATION in known
 
 
 @contextmanager

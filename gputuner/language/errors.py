@@ -61,6 +61,7 @@ _WORKER: dict[str, str] = {
     "torch_missing": N_(
         "The Python that is to be measured has no torch; install it there, or name another Python with --python."
     ),
+    "python_too_old": N_("Python {python} is older than {least}; name a newer one with --python."),
     "torch_broken": N_("torch does not load: {error}. Install it anew, or name another Python with --python."),
     "torch_too_old": N_("torch {torch} is older than {least}; update it, or name another Python with --python."),
     "no_kernels_for_card": N_(

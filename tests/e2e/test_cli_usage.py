@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+from gputuner.language.names import READINGS
+
 pytestmark = pytest.mark.e2e
 CARD = "rtx-4090-48g"
 
@@ -78,6 +80,8 @@ def test_devices_document(fresh):
         for reading in (*card["readings"].values(), *card["limits"].values()):
             assert (reading["value"] is None) == (reading["reason"] is not None)
     assert ended.document["devices"][1]["features"]["bf16"] != "native"
+    limits = {name for card in ended.document["devices"] for name in card["limits"]}
+    assert (limits | set(ended.document["host"])) - set(READINGS) == set(), "readings without a name for people"
 
 
 def test_monitor_lines(fresh):

@@ -23,6 +23,7 @@ class Codes:
         self.metrics: dict[str, str] = {}
         self.advice: dict[str, str] = {}
         self.questions: dict[str, str] = {}
+        self.findings: dict[str, str] = {}
         for path in sorted(PACKAGE.rglob("*.py")):
             where = path.relative_to(PACKAGE).as_posix()
             if not where.startswith(("language/", "gui/")):
@@ -41,6 +42,8 @@ class Codes:
             self.errors[first] = where
         if name in WARNERS and (code := named.get("code") or first):
             self.warnings[code] = where
+        if name in {"Finding", "_finding"} and (code := named.get("code") or first):
+            self.findings[code] = where
         if "label" in named:
             self.labels[named["label"]] = where
         if name == "settle" and first:

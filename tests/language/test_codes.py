@@ -5,6 +5,7 @@ import pytest
 from gputuner.language import names, sentences, steps, terms
 from gputuner.language.advice_words import ADVICE, QUESTIONS
 from gputuner.language.errors import ERRORS
+from gputuner.language.findings import FINDINGS
 from gputuner.language.warnings import WARNINGS
 from gputuner.model.advice import Confidence
 from gputuner.model.cards import CardState, Origin, Support
@@ -42,6 +43,7 @@ def test_every_member_has_words_of_its_own(members, words):
         ("metrics", names.METRICS),
         ("advice", ADVICE),
         ("questions", QUESTIONS),
+        ("findings", {**FINDINGS, **ERRORS}),
     ],
 )
 def test_every_code_in_the_source_has_words(codes, kind, table):
