@@ -57,9 +57,11 @@ class Worker:
         head = {"kind": "trial", "id": f"{time.monotonic_ns()}", "workload": spec.workload, "params": spec.params()}
         how = {"measure_s": measure_s, "budget_s": 60.0, "warmup_s": 0.0 if cold else None, "barrier": cold, "seed": 1}
         self.send({**head, **how})
-        if cold and self.until("armed", "result", "failed")["kind"] == "armed":
-            time.sleep(self.idle_s)
-            self.send({"kind": "go", "id": head["id"]})
+        answer = self.until("armed", "result", "failed")
+        if answer["kind"] != "armed":
+            return answer
+        time.sleep(self.idle_s)
+        self.send({"kind": "go", "id": head["id"]})
         return self.until("result", "failed")
 
 

@@ -113,7 +113,7 @@ class CpuDevice:
             "capability": None,
             "sm_count": None,
             "total_bytes": self._cap or _total_bytes(),
-            "free_bytes": self.free_bytes(),
+            "free_bytes": min((size for size in (self._cap, self.free_bytes()) if size is not None), default=None),
             "bf16_native": self.bf16_native,
             "cache_bytes": self.cache_bytes,
             "threads": torch.get_num_threads(),

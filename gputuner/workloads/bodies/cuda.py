@@ -103,7 +103,7 @@ class CudaDevice:
         return {
             **self.ready(),
             "total_bytes": total,
-            "free_bytes": free,
+            "free_bytes": free if self._cap is None else min(free, self._cap),
             "capacity_bytes": self._capacity(),
             "memory_cap_enforced": self._cap is not None,
             "allocator": os.environ.get("PYTORCH_ALLOC_CONF") or os.environ.get("PYTORCH_CUDA_ALLOC_CONF") or "",
