@@ -38,13 +38,14 @@ class Latest:
         return {quantity: known.get(quantity) or _never_read(card, quantity) for quantity in Quantity}
 
     def complete(self, cards: Iterable[CardInfo]) -> bool:
-        """True if utilisation (which needs two looks) and the slow readings of all cards that can be asked have come."""
+        """True if the slow readings of all cards that can be asked have come, and what needs two looks too."""
         return all(self._is_whole(card) for card in cards if card.state is CardState.READY)
 
     def _is_whole(self, card: CardInfo) -> bool:
         known = self._readings.get(card.uuid, {})
+        utilisation = known.get(Quantity.GPU_UTILISATION)
         slow = any(QUANTITIES[quantity].tier is Tier.SLOW for quantity in known)
-        return slow and Quantity.GPU_UTILISATION in known
+        return slow and utilisation is not None and utilisation.reason is not Reason.NOT_READ
 
 
 @contextmanager
