@@ -65,7 +65,11 @@ class MainWindow(QMainWindow):
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.setPalette(qt_palette(self.theme))
-            application.setStyleSheet(stylesheet(self.theme))
+        old = self.takeCentralWidget()
+        if old is not None:
+            old.hide()
+            old.deleteLater()
+        self.setStyleSheet(stylesheet(self.theme))
         central = QWidget()
         central.setProperty("role", "page")
         words = page_words()
