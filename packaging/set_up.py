@@ -98,14 +98,14 @@ def step_app() -> None:
     """The program and its libraries."""
     ensure_venv()
     say("installing the program's libraries (about 250 MB with Qt)")
-    pip("--editable", str(ROOT))
+    pip("--editable", f"{ROOT}[words]")
 
 
 def step_checks() -> None:
     """The tools that check it."""
     ensure_venv()
     say("installing the check tools (about 150 MB)")
-    pip("--editable", f"{ROOT}[check,parquet]")
+    pip("--editable", f"{ROOT}[words,check,parquet]")
 
 
 def step_torch() -> None:

@@ -91,7 +91,7 @@ class Setup:
             return JoinedFeed((self._main_feed, self._host_beside))
         return self._main_feed
 
-    @cached_property
+    @property
     def sessions(self) -> SessionLibrary:
         """The stored sessions of the data folder."""
         return SessionLibrary(self.data_dir)

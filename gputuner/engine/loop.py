@@ -10,6 +10,8 @@ from gputuner.model.samples import Sample
 from gputuner.model.steps import Cancelled, Stopped
 from gputuner.telemetry.feed import Tick
 
+IDLE_NS = 500_000_000
+"""The store is given a chance to commit at least this often."""
 KEPT_SAMPLES = 20_000
 """Samples of the run's card kept for the conditions of a window (33 min at 10 Hz)."""
 
@@ -26,12 +28,20 @@ class Interrupted(Exception):
 class Loop:
     """Waits on the inbox on behalf of whoever performs a step."""
 
-    def __init__(self, stage: Stage, card: str, safety: SafetyWatch, tell_tick: Callable[[Tick], None]) -> None:
-        """``tell_tick`` stores and passes on a tick."""
+    def __init__(
+        self,
+        stage: Stage,
+        card: str,
+        safety: SafetyWatch,
+        tell_tick: Callable[[Tick], None],
+        idle: Callable[[], None],
+    ) -> None:
+        """``tell_tick`` stores and passes on a tick; ``idle`` is called now and then, so that the store can commit."""
         self._stage = stage
         self._card = card
         self.safety = safety
         self._tell_tick = tell_tick
+        self._idle = idle
         self.samples: deque[Sample] = deque(maxlen=KEPT_SAMPLES)
         self.deadline_ns: int | None = None
         self.timed_out = False
@@ -55,6 +65,7 @@ class Loop:
         """
         while True:
             item = self._stage.inbox.get(self._wake_ns(until_ns))
+            self._idle()
             match item:
                 case FromWorker() | WorkerGone():
                     return item
@@ -76,7 +87,7 @@ class Loop:
             pass
 
     def _wake_ns(self, until_ns: int) -> int:
-        wakes = [until_ns]
+        wakes = [until_ns, self.now_ns() + IDLE_NS]
         if not self._ending:
             silence = self.safety.silence_deadline_ns()
             wakes += [t for t in (silence, self.deadline_ns) if t is not None]

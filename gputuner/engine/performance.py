@@ -49,7 +49,7 @@ class Performance:
     def run(self) -> None:
         """Perform, end all workers on every path, and tell how it ended."""
         card = self.cards[0]
-        loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick)
+        loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick, self.teller.idle)
         workers = Workers(self.stage, loop, card, self._cap_bytes(card), self.teller.tell)
         try:
             found = self._start(card)

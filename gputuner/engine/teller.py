@@ -30,6 +30,15 @@ class Teller:
         self._keep(event)
         self._run.tell(event)
 
+    def idle(self) -> None:
+        """Let the store commit what is due.
+
+        Raises:
+            StoreError: it cannot.
+        """
+        if self._store is not None and self.store_error is None:
+            self._store.tick()
+
     def end(self, **fields: Any) -> None:
         """Store ``RunFinished`` and close the store; the reader gets it at :meth:`finish`."""
         self._last = self._make(RunFinished, fields)

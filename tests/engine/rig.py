@@ -64,6 +64,9 @@ class MemoryStore:
     def write(self, event: Event) -> None:
         self.events.append(event)
 
+    def tick(self) -> None:
+        assert not self.closed
+
     def close(self) -> None:
         self.closed = True
 

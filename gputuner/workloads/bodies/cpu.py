@@ -174,7 +174,7 @@ class CpuDevice:
     def synchronise(self) -> None:
         """Nothing runs behind the caller's back."""
 
-    def windows(self) -> HostWindows:
+    def windows(self, length_s: float) -> HostWindows:
         """A row of windows on the host clock."""
         return HostWindows()
 

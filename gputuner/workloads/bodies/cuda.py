@@ -13,7 +13,9 @@ from gputuner.workloads.bodies.device import exercise
 from gputuner.workloads.bodies.driver import DriverFacts
 
 IN_FLIGHT = 2
-"""Windows queued ahead: the device never waits for the host between two of them."""
+"""Windows queued ahead at least: the device never waits for the host between two of them."""
+AHEAD_S = 0.02
+"""Work queued ahead in short windows: waking up from an event takes the host up to some milliseconds."""
 
 SPIN_CYCLES = (400_000, 1_400_000)
 """Two spins of known length; the difference cancels the launch. Together about 1 ms."""
@@ -25,7 +27,8 @@ PLAUSIBLE_MHZ = (100.0, 5000.0)
 class EventWindows:
     """Windows timed by events on the current stream; the end of one is the start of the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, length_s: float) -> None:
+        self._ahead = max(IN_FLIGHT, round(AHEAD_S / length_s))
         self._borders: collections.deque[tuple[torch.cuda.Event, int]] = collections.deque()
         self._mark(0)
 
@@ -36,11 +39,11 @@ class EventWindows:
         self._borders.append((event, count))
 
     def run(self, iterate: Callable[[], None], count: int) -> list[float]:
-        """Queue one window; seconds per iteration of those that are over, keeping two in flight."""
+        """Queue one window; seconds per iteration of those that are over, keeping some in flight."""
         for _ in range(count):
             iterate()
         self._mark(count)
-        return self._collect(IN_FLIGHT)
+        return self._collect(self._ahead)
 
     def drain(self) -> list[float]:
         """Seconds per iteration of the windows still in flight."""
@@ -152,9 +155,9 @@ class CudaDevice:
         """Wait for the card."""
         torch.cuda.synchronize()
 
-    def windows(self) -> EventWindows:
+    def windows(self, length_s: float) -> EventWindows:
         """A row of windows on the card's own clock."""
-        return EventWindows()
+        return EventWindows(length_s)
 
     def broken(self) -> bool:
         """Whether the context answers with an error even to a wait (a sticky error)."""

@@ -62,8 +62,8 @@ class Device(Protocol):
         """Wait until everything queued has run."""
         ...
 
-    def windows(self) -> Windows:
-        """A fresh row of timed windows."""
+    def windows(self, length_s: float) -> Windows:
+        """A fresh row of timed windows of about ``length_s`` each."""
         ...
 
     def broken(self) -> bool:

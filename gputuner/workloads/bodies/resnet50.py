@@ -75,9 +75,17 @@ class ResNet50Training(TrainingStep):
     """Training steps on one synthetic batch that is already on the device."""
 
     def __init__(
-        self, device: Device, *, batch: int, precision: str, seed: int, channels_last: bool = True, image: int = 224
+        self,
+        device: Device,
+        *,
+        batch: int,
+        precision: str,
+        seed: int,
+        channels_last: bool = True,
+        image: int = 224,
+        autotune: bool = False,
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last)
+        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last, autotune=autotune)
         torch.manual_seed(seed)
         with torch.device(device.name):
             model = ResNet50()

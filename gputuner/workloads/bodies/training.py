@@ -25,10 +25,10 @@ shares of the time left, one real iteration from the first on, one probe step up
 class TrainingStep:
     """SGD with momentum, FP32 weights, the forward pass in the precision asked for, a gradient scaler for FP16."""
 
-    def __init__(self, device: Device, *, batch: int, precision: str, channels_last: bool) -> None:
+    def __init__(self, device: Device, *, batch: int, precision: str, channels_last: bool, autotune: bool) -> None:
         precisions.check(device, precision)
         precisions.switch_tf32(precision != "fp32" and device.tf32_native)
-        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.benchmark = autotune
         self._device = device
         self._batch = batch
         self._precision = precision
@@ -116,6 +116,7 @@ class TrainingStep:
             "channels_last": self._channels_last,
             "emulated": precisions.emulated(self._device, self._precision),
             "optimizer": "sgd_momentum",
+            "autotune": torch.backends.cudnn.benchmark,
         }
 
     def notes(self) -> dict[str, Fact]:
