@@ -83,7 +83,7 @@ class Crew:
     def _send_one(self, now_ns: int) -> None:
         self._help_ns = now_ns + round(HELP_S * NS)
         if self._idle:
-            self._idle -= 1
+            self._idle = 0
         else:
             self.threads += 1
             threading.Thread(target=self._serve, name=f"call {self.threads}", daemon=True).start()
@@ -101,7 +101,7 @@ class Crew:
                 for _ in range(self.threads):
                     self._go.put(False)
                 return None
-            self._idle += 1
+            self._come_back()
         answers: list[Answer] = []
         while self._answers:
             answers.append(self._answers.popleft())
@@ -114,6 +114,14 @@ class Crew:
         elif self._help_ns is not None and now >= self._help_ns:
             self._send_one(now)
         return answers
+
+    def _come_back(self) -> None:
+        """A thread has nothing left to do; of two such threads one ends."""
+        if self._idle:
+            self.threads -= 1
+            self._go.put(False)
+        else:
+            self._idle = 1
 
     def stop(self) -> None:
         """End ``wait`` and the threads whose calls come back; from any thread."""

@@ -1,0 +1,112 @@
+"""The collector's loop in this process: suspend, and sources that tell of themselves."""
+
+import threading
+import time
+from typing import Any
+
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.quantities import Quantity, Tier
+from gputuner.model.samples import CardProcesses, Sample, XidSeen
+from gputuner.telemetry.rates import Rates
+from gputuner.telemetry.rounds import Rounds
+from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked
+
+S = 1_000_000_000
+
+
+class Source:
+    origin = Origin.MEASURED
+    rejected = 3
+
+    def __init__(self) -> None:
+        self.opened = 0
+        self.notes: tuple[Any, ...] = (("nvml_binding_foreign", {"file": "pynvml/__init__.py"}),)
+        self.pending = [XidSeen(card="a", t_ns=1, xid=79)]
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        return (CardInfo(uuid="a", index=0, name="A"),)
+
+    def sample(self, card: str, tier: Tier, t_ns: int) -> Sample:
+        quantity = Quantity.CORE_TEMPERATURE_C if tier is Tier.FAST else Quantity.FAN_FRACTION
+        return Sample(card=card, t_ns=t_ns, values={quantity: 1.0})
+
+    def processes(self, card: str, t_ns: int) -> CardProcesses:
+        return CardProcesses(card=card, t_ns=t_ns, processes=())
+
+    def xids(self) -> tuple[XidSeen, ...]:
+        seen, self.pending = tuple(self.pending), []
+        return seen
+
+    def reopen(self) -> None:
+        self.opened += 1
+
+    def close(self) -> None:
+        pass
+
+
+class Told:
+    """What a loop wrote; ends the loop when ``enough`` holds."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self.rounds: Rounds | None = None
+        self.enough = lambda: False
+
+    def __call__(self, line: Line) -> None:
+        self.lines.append(line)
+        if self.enough() and self.rounds is not None:
+            self.rounds.stop()
+
+    def of(self, kind: type) -> list[Any]:
+        return [line for line in self.lines if isinstance(line, kind)]
+
+
+def run(rounds: Rounds) -> None:
+    thread = threading.Thread(target=rounds.run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_hello_cards_xids_notes_and_health() -> None:
+    told, source = Told(), Source()
+    told.rounds = Rounds(source, Rates(fast_hz=10.0), told)
+    told.enough = lambda: bool(told.of(Health)) and len(told.of(Ticked)) > 3
+    run(told.rounds)
+    assert [hello.cards for hello in told.of(Hello)] == [1]
+    assert [card.uuid for card in told.of(Ticked)[0].tick.cards] == ["a"]
+    assert [xid.xid for line in told.of(Ticked) for xid in line.tick.xids] == [79]
+    assert [(n.code, n.params) for n in told.of(Noticed)] == [
+        ("nvml_binding_foreign", {"file": "pynvml/__init__.py"}),
+    ]
+    assert told.of(Health)[0].rejected_values == 3
+
+
+def test_after_a_suspend_sampling_pauses_the_library_is_opened_anew_and_a_gap_is_marked() -> None:
+    told, source = Told(), Source()
+    slept = 0
+    jump = 0
+
+    def clock() -> int:
+        return time.monotonic_ns() + jump
+
+    def slept_ns() -> int:
+        return slept
+
+    told.rounds = Rounds(source, Rates(fast_hz=10.0), told, clock=clock, slept_ns=slept_ns)
+
+    def enough() -> bool:
+        nonlocal slept, jump
+        if len(told.of(Ticked)) == 4:
+            slept = 3600 * S
+        if any(notice.code == "telemetry_suspended" for notice in told.of(Noticed)) and not jump:
+            jump = 2 * S  # the two seconds of rest pass
+        return any(line.tick.gaps for line in told.of(Ticked))
+
+    told.enough = enough
+    run(told.rounds)
+    (notice,) = [n for n in told.of(Noticed) if n.code == "telemetry_suspended"]
+    assert notice.params["slept_s"] == 3600
+    assert source.opened == 1
+    gap = next(gap for line in told.of(Ticked) for gap in line.tick.gaps)
+    assert gap.t1_ns - gap.t0_ns >= 2 * S
