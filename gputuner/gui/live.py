@@ -88,6 +88,7 @@ class Live(QObject):
         self.now_ns = 0
         self.wall_offset_ns = 0
         """Wall clock minus the feed's clock, in ns."""
+        self._feed: Feed | None = None
         self._unsubscribe: Callable[[], None] | None = None
         self._generation = 0
         self._arrived.connect(self._receive, Qt.ConnectionType.QueuedConnection)
@@ -96,6 +97,7 @@ class Live(QObject):
         """Forget everything and follow ``feed``."""
         self.leave()
         self.forget()
+        self._feed = feed
         self.origin = feed.origin
         self.learn(feed.cards())
         for uuid, card in self.cards.items():
@@ -105,6 +107,14 @@ class Live(QObject):
             self.take(latest)
         self._unsubscribe = feed.subscribe(partial(self._arrived.emit, self._generation))
         self.cards_changed.emit()
+
+    def look_again(self) -> None:
+        """Ask the feed for its cards (it may have found some since)."""
+        if self._feed is not None and self._unsubscribe is not None:
+            found = self._feed.cards()
+            if found:
+                self.learn(found)
+                self.cards_changed.emit()
 
     def forget(self) -> None:
         """Forget all cards and their past."""

@@ -65,7 +65,8 @@ QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(background)s; bor
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: %(accent)s; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: %(muted)s;
   border-color: %(line)s; }
-QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0; min-height: 0; background: transparent; }
+QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 6px; min-height: 0;
+  background: transparent; }
 QSpinBox::up-button, QDoubleSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::down-button { width: 0;
   border: none; }
 QComboBox { font-size: %(small)dpx; }

@@ -256,6 +256,10 @@ class InMemoryFeed:
         self._cards = [replace(info, **changes) if info.uuid == card else info for info in self._cards]
         self.push(Tick(t_ns=t_ns, cards=tuple(info for info in self._cards if info.uuid == card)))
 
+    def find(self, card: CardInfo) -> None:
+        """A card is there that was not before; nobody is told."""
+        self._cards.append(card)
+
     def close(self) -> None:
         self.closed = True
 

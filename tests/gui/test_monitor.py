@@ -163,12 +163,26 @@ def test_no_card(open_window, invented):
 
 @pytest.mark.parametrize(
     ("state", "code"),
-    [(FeedState.ABSENT, "nvml_absent"), (FeedState.MISMATCH, "driver_mismatch"), (FeedState.FAILING, "no_permission")],
+    [
+        (FeedState.ABSENT, "nvml_library_missing"),
+        (FeedState.MISMATCH, "nvml_driver_mismatch"),
+        (FeedState.FAILING, "nvml_no_permission"),
+    ],
 )
 def test_no_driver_names_the_remedy(open_window, invented, state, code):
     window = open_window(invented.ports([], status=FeedStatus(state=state, code=code)))
     window.monitor.refresh()
     assert sentences.error(code) in window.monitor.notice.text
+    assert code not in window.monitor.notice.text, "a sentence, not a code"
+
+
+def test_a_card_that_comes_later_appears(open_window, invented):
+    window = open_window(invented.ports([]))
+    window.monitor.refresh()
+    window.ports.feed.find(invented.modded_4090())
+    window.monitor.refresh_if_needed()
+    assert window.monitor.current == "GPU-4090"
+    assert window.tune.setup.card is not None
 
 
 def test_eight_cards_wrap_and_tell_themselves_apart(open_window, invented, qtbot):

@@ -1,5 +1,6 @@
 """The frame: actions and keys, themes, languages, closing, and what importing costs."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,14 @@ def test_importing_the_window_loads_nothing_heavy():
     root = Path(__file__).resolve().parents[2]
     done = subprocess.run([sys.executable, "-c", IMPORT], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_every_error_code_of_the_window_has_a_sentence():
+    from gputuner.language.errors import ERRORS
+
+    root = Path(__file__).resolve().parents[2] / "gputuner/gui"
+    source = "\n".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
+    pattern = r'(?:sentences\.error|UsageError|GputunerError)\(\s*"(\w+)"'
+    codes = set(re.findall(pattern, source))
+    assert {"no_cards", "card_lost", "option_unknown"} <= codes
+    assert codes <= set(ERRORS)

@@ -81,7 +81,7 @@ class MonitorPage(QWidget):
         layout.addWidget(self.processes)
         self._bottom = QWidget()
         self._bottom.setProperty("role", "clear")
-        layout.addWidget(self._bottom)
+        layout.addWidget(self._bottom, 1)
 
     def _toolbar(self) -> QHBoxLayout:
         self.span_button = QToolButton()
@@ -106,11 +106,12 @@ class MonitorPage(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.chips, 1)
+        top = Qt.AlignmentFlag.AlignTop
         for button in (self.span_button, self.pause_button, self.record_button):
             button.setMinimumHeight(28)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setIconSize(QSize(12, 12))
-            row.addWidget(button)
+            row.addWidget(button, 0, top)
         self._label_span()
         self._label_pause()
         self.show_recording(None)
@@ -211,7 +212,9 @@ class MonitorPage(QWidget):
         self._dirty = True
 
     def refresh_if_needed(self) -> None:
-        """Repaint if something came."""
+        """Repaint if something came; without a card look whether there is one by now."""
+        if not self._live.cards:
+            self._live.look_again()
         if self._dirty:
             self.refresh()
         elif self.card is None or not self.card.lost:
@@ -283,7 +286,7 @@ class MonitorPage(QWidget):
         if card is None:
             if status.state is FeedState.STARTING:
                 return _("Looking for cards…"), "", ""
-            return _("No card here"), sentences.error("no_card"), ""
+            return _("No card here"), sentences.error("no_cards"), ""
         if card.lost:
             since = card.info.lost_since_ns or card.last_ns
             when = "" if since is None else self._clock(since)

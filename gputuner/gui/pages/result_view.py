@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent, QPainter, QShowEvent
+from PySide6.QtCore import QPoint, QSize
+from PySide6.QtGui import QGuiApplication, QPainter, QShowEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -19,8 +19,6 @@ from gputuner.gui.widgets.tables import Cell, Column, Table
 from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.points import Point
-
-REDRAW_MS = 250
 
 
 class ResultView(QWidget):
@@ -46,10 +44,6 @@ class ResultView(QWidget):
             row_height=22,
         )
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(REDRAW_MS)
-        self._timer.timeout.connect(self._draw)
         frame = card()
         inside = QVBoxLayout(frame)
         inside.setContentsMargins(4, 2, 4, 4)
@@ -90,13 +84,11 @@ class ResultView(QWidget):
         return row
 
     def show_facts(self, facts: RunFacts, now: bool = False) -> None:
-        """Show a run; redraws at most four times a second, and only while visible."""
+        """Show a run (the caller keeps to four times a second); while hidden only if ``now``."""
         if facts is not self._facts:
             self._facts, self._chosen, self._drawn = facts, None, None
-        if now:
+        if now or self.isVisible():
             self._draw()
-        elif self.isVisible() and not self._timer.isActive():
-            self._timer.start()
 
     def show_name(self, name: str, chosen: bool = True) -> None:
         """Show one picture; ``chosen``: the user wants this one from now on."""
@@ -150,12 +142,7 @@ class ResultView(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while hidden."""
         super().showEvent(event)
-        self._timer.start()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """No redraw while hidden."""
-        super().hideEvent(event)
-        self._timer.stop()
+        self._draw()
 
     def _draw(self) -> None:
         facts = self._facts

@@ -46,7 +46,7 @@ class TunePage(QWidget):
         self._live = live
         self._state = state
         self.result: ResultView | None = None
-        self.setup = TuneSetup(spec_type, live)
+        self.setup = TuneSetup(theme, spec_type, live)
         self.bar = RunBar(theme, _("Tune"))
         self.notice = Notice()
         self.advice = AdviceColumn()
@@ -228,7 +228,7 @@ class TunePage(QWidget):
             return sentences.warning(last.code, last.params), "", ""
         if state.phase is Phase.IDLE:
             if self.setup.card is None:
-                return _("No card to measure"), sentences.error("no_card"), ""
+                return _("No card to measure"), sentences.error("no_cards"), ""
             more = _("Tune finds out what this card does, what holds it back and what to change.")
             return _("Nothing measured yet"), more, _("Start")
         return "", "", ""

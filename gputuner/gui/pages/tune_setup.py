@@ -3,9 +3,11 @@
 from collections import Counter
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QFrame, QVBoxLayout
+from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout
 
 from gputuner.gui.live import Live, LiveCard
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.labels import label, repolish, rule
 from gputuner.gui.widgets.spec_form import SpecForm
 from gputuner.language import numbers, sentences
@@ -21,7 +23,7 @@ class TuneSetup(QFrame):
     changed = Signal()
     """The user changed something."""
 
-    def __init__(self, spec_type: type[object], live: Live) -> None:
+    def __init__(self, theme: Theme, spec_type: type[object], live: Live) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._live = live
@@ -30,8 +32,8 @@ class TuneSetup(QFrame):
         self.chooser.setAccessibleName(_("card"))
         self.chooser.setMinimumContentsLength(10)
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.form = SpecForm(spec_type)
-        self.share = QCheckBox(_("Measure beside others"))
+        self.form = SpecForm(theme, spec_type)
+        self.share = CheckBox(theme, _("Measure beside others"))
         self.share.setToolTip(
             _("Run although others compute on the card: never above free memory minus a margin; figures are flagged")
         )
@@ -155,19 +157,18 @@ class TuneSetup(QFrame):
         if card.info.state is not CardState.READY:
             self._card_note.setText(sentences.card_state(card.info.state))
             return
-        table = card.processes
-        users = [p for p in table.processes if p.compute] if table else []
-        words = (
-            ngettext("{count} process computes on it", "{count} processes compute on it", len(users)).format(
-                count=len(users)
+        told: list[str] = []
+        if card.processes is not None and card.processes.reason is None:
+            users = sum(1 for process in card.processes.processes if process.compute)
+            told.append(
+                ngettext("{count} process computes on it", "{count} processes compute on it", users).format(count=users)
+                if users
+                else _("idle")
             )
-            if users
-            else _("idle")
-        )
         used, total = card.shown(Quantity.MEMORY_USED_BYTES).value, card.info.memory_total_bytes
         if used is not None and total is not None:
-            words += " · " + _("{amount} free").format(amount=numbers.value(max(0.0, total - used), "bytes"))
-        self._card_note.setText(words)
+            told.append(_("{amount} free").format(amount=numbers.value(max(0.0, total - used), "bytes")))
+        self._card_note.setText(" · ".join(told))
 
 
 def _entry(card: LiveCard, repeated: Counter[str]) -> str:

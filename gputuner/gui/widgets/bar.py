@@ -30,7 +30,7 @@ class Bar(QWidget):
     def show_fraction(self, fraction: float | None, colour: str | None = None) -> None:
         """Show a fraction (values above 1 fill the bar)."""
         colour = colour or self._colour
-        if (fraction, colour) != (self._fraction, self._colour):
+        if fraction != self._fraction or colour != self._colour:
             self._fraction, self._colour = fraction, colour
             self.update()
 

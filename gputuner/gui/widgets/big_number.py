@@ -19,6 +19,7 @@ class BigNumber(QWidget):
         self._number = label(MISSING, "big")
         tabular(self._number)
         self._unit = label("", "unit")
+        self._theme, self._colour = theme, colour
         self._bar = Bar(theme, colour)
         self._caption = Elided()
         line = QHBoxLayout()
@@ -51,7 +52,7 @@ class BigNumber(QWidget):
             self._number.setText(text)
         if self._unit.text() != unit:
             self._unit.setText(unit)
-        self._bar.show_fraction(fraction)
+        self._bar.show_fraction(fraction, self._theme.strong_line if faded else self._colour)
         self._caption.show_text(caption)
         self.setToolTip("")
         repolish(self._number, "faded", "true" if faded else "false")

@@ -1,7 +1,7 @@
 """What a page says when it has nothing else to show: a sentence, an explanation, at most one button."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 
 from gputuner.gui.widgets.labels import label
 
@@ -31,6 +31,7 @@ class Notice(QFrame):
         layout.setSpacing(12)
         layout.addLayout(words, 1)
         layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.say("")
 
     @property

@@ -17,6 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from gputuner.gui.field_words import FieldWords, field_words
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.labels import label
 from gputuner.model.errors import GputunerError
 
@@ -27,9 +29,10 @@ class SpecForm(QWidget):
     changed = Signal()
     """The user changed a value."""
 
-    def __init__(self, spec_type: type[object]) -> None:
+    def __init__(self, theme: Theme, spec_type: type[object]) -> None:
         super().__init__()
         self.setProperty("role", "clear")
+        self._theme = theme
         self._type = spec_type
         self.controls: dict[str, QWidget] = {}
         layout = QVBoxLayout(self)
@@ -88,7 +91,7 @@ class SpecForm(QWidget):
             box.currentIndexChanged.connect(lambda _index: self.changed.emit())
             return box
         if hint is bool:
-            check = QCheckBox(words.name)
+            check = CheckBox(self._theme, words.name)
             check.setChecked(bool(default))
             check.toggled.connect(lambda _on: self.changed.emit())
             return check

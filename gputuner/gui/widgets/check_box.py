@@ -1,0 +1,31 @@
+"""A check box whose tick is painted (a style sheet could only take it from a file)."""
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton
+
+from gputuner.gui.theme import Theme
+
+
+class CheckBox(QCheckBox):
+    """A check box with a tick in the accent's own text colour."""
+
+    def __init__(self, theme: Theme, words: str) -> None:
+        super().__init__(words)
+        self._theme = theme
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the box as styled, and the tick over it."""
+        super().paintEvent(event)
+        if not self.isChecked():
+            return
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
+        left, top, size = box.x(), box.y(), box.width()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ink = self._theme.on_accent if self.isEnabled() else self._theme.surface
+        painter.setPen(QPen(QColor(ink), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+        points = [(0.25, 0.53), (0.44, 0.72), (0.76, 0.3)]
+        painter.drawPolyline(QPolygonF([QPointF(left + x * size, top + y * size) for x, y in points]))
