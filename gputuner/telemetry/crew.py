@@ -1,12 +1,15 @@
-"""A crew of threads that make calls which may hang: as few as possible, one more whenever one is stuck.
+"""A crew of threads of which one leads: it runs the loop and makes the calls, which may hang, itself.
 
-One thread makes all calls of a round one after the other (waking one thread per card costs more than the calls). When
-a call is not back after ``HELP_S`` the next thread goes on with the rest, so that a slow call holds up nothing else.
+Handing calls to other threads costs more than the calls. So the leader makes them one after the other, and a deputy
+looks now and then: when a call is not back after ``HELP_S`` the deputy takes the lead and goes on with the loop, so
+that a slow call holds up nothing else. The relieved thread hands its answer over when it comes back, and ends.
 """
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
@@ -16,7 +19,7 @@ from gputuner.telemetry.schedule import NS
 T = TypeVar("T")
 
 HELP_S = 0.02
-"""A call that takes longer than this gets the rest of its round another thread (real ones take 3 to 6 ms)."""
+"""A call that takes longer than this costs its thread the lead (real ones take 3 to 6 ms)."""
 
 
 class Job(Generic[T]):
@@ -57,82 +60,113 @@ class Answer:
     error: Exception | None = None
 
 
+class Relieved(BaseException):
+    """Raised in a thread whose call took so long that another leads now; ends its loop."""
+
+
 class Crew:
-    """The threads. All methods but ``stop`` belong to the asking thread."""
+    """The threads.
+
+    The leader holds the lock but for the time of a call or a rest; so a deputy can take the lead only then, and
+    nothing but calls ever runs beside the loop.
+    """
 
     def __init__(self, clock: Callable[[], int]) -> None:
         """Start no thread yet."""
         self._clock = clock
+        self._lock = threading.Lock()
         self._waiting: deque[Job[object]] = deque()
         self._answers: deque[Answer] = deque()
-        self._go: SimpleQueue[bool] = SimpleQueue()
         self._bell: SimpleQueue[bool] = SimpleQueue()
-        self._idle = 0
-        self._help_ns: int | None = None
-        self.threads = 0
+        self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._loop: Callable[[], None] | None = None
+        self._call_ns: int | None = None
+        self._rest_until_ns = 0
+        self.term = 0
+        """How often the lead was taken."""
+
+    def run(self, loop: Callable[[], None]) -> None:
+        """Run ``loop`` in whichever thread leads, until it returns; raises what it raises."""
+        self._loop = loop
+        self._rest_until_ns = self._clock()
+        self._lock.acquire()
+        self._lead()
+        ended = self._ended.get()
+        if ended is not None:
+            raise ended
+
+    def _lead(self) -> None:
+        """Lead from now on (the lock is held)."""
+        self.term += 1
+        self._call_ns = None
+        threading.Thread(target=self._deputise, args=(self.term,), name=f"deputy {self.term}", daemon=True).start()
+        assert self._loop is not None
+        try:
+            self._loop()
+        except Relieved:
+            return
+        except BaseException as error:
+            self.term += 1
+            self._ended.put(error)
+        else:
+            self.term += 1
+            self._ended.put(None)
+        self._lock.release()
+
+    def _deputise(self, term: int) -> None:
+        """Look after each round whether the leader is stuck in a call; then lead."""
+        while term == self.term:
+            now, since = self._clock(), self._call_ns
+            if since is None:
+                pause = max(self._rest_until_ns - now, 0) / NS + HELP_S
+            else:
+                pause = HELP_S - (now - since) / NS
+                if pause <= 0 and self._lock.acquire(blocking=False):
+                    if term == self.term and self._call_ns == since:
+                        self._lead()
+                        return
+                    self._lock.release()
+            time.sleep(max(pause, 0.001))
 
     def ask(self, jobs: Sequence[Job[object]], now_ns: int) -> None:
-        """Have these (idle) jobs run, in this order."""
-        if not jobs:
-            return
+        """Have these (idle) jobs run by ``wait``, in this order."""
         for job in jobs:
             job.asked_ns = now_ns
         self._waiting.extend(jobs)
-        self._send_one(now_ns)
-
-    def _send_one(self, now_ns: int) -> None:
-        self._help_ns = now_ns + round(HELP_S * NS)
-        if self._idle:
-            self._idle = 0
-        else:
-            self.threads += 1
-            threading.Thread(target=self._serve, name=f"call {self.threads}", daemon=True).start()
-        self._go.put(True)
 
     def wait(self, until_ns: int) -> list[Answer] | None:
-        """What came back, at the latest at ``until_ns``; None once ``stop`` was called."""
-        until = until_ns if self._help_ns is None else min(until_ns, self._help_ns)
-        try:
-            working = self._bell.get(timeout=max(0.0, (until - self._clock()) / NS))
-        except Empty:
-            pass
-        else:
-            if not working:
-                for _ in range(self.threads):
-                    self._go.put(False)
-                return None
-            self._come_back()
-        answers: list[Answer] = []
-        while self._answers:
-            answers.append(self._answers.popleft())
-            answers[-1].job.asked_ns = None
-        now = self._clock()
-        if not self._waiting:
-            self._help_ns = None
-        elif answers:
-            self._help_ns = now + round(HELP_S * NS)
-        elif self._help_ns is not None and now >= self._help_ns:
-            self._send_one(now)
+        """Make the calls asked for, or rest until ``until_ns`` or an answer comes; None once ``stop`` was called."""
+        term = self.term
+        while self._waiting:
+            job = self._waiting.popleft()
+            self._call_ns = self._clock()
+            self._lock.release()
+            answer = job.run(self._clock)
+            self._lock.acquire()
+            self._answers.append(answer)
+            if term != self.term:
+                self._lock.release()
+                self._bell.put(True)
+                raise Relieved
+            self._call_ns = None
+            if self._clock() >= until_ns:
+                break
+        going = True
+        if not self._answers:
+            self._rest_until_ns = until_ns
+            self._lock.release()
+            with suppress(Empty):
+                going = self._bell.get(timeout=max(0.0, (until_ns - self._clock()) / NS))
+            self._lock.acquire()
+        elif not self._bell.empty():
+            going = self._bell.get()
+        if not going:
+            return None
+        answers = [self._answers.popleft() for _ in range(len(self._answers))]
+        for answer in answers:
+            answer.job.asked_ns = None
         return answers
 
-    def _come_back(self) -> None:
-        """A thread has nothing left to do; of two such threads one ends."""
-        if self._idle:
-            self.threads -= 1
-            self._go.put(False)
-        else:
-            self._idle = 1
-
     def stop(self) -> None:
-        """End ``wait`` and the threads whose calls come back; from any thread."""
+        """End ``wait`` soon; from any thread."""
         self._bell.put(False)
-
-    def _serve(self) -> None:
-        while self._go.get():
-            while True:
-                try:
-                    job = self._waiting.popleft()
-                except IndexError:
-                    break
-                self._answers.append(job.run(self._clock))
-            self._bell.put(True)

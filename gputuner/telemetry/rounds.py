@@ -1,6 +1,6 @@
 """The collector's loop: one round of fast readings per tick, slow readings, scans and events beside them.
 
-All state lives in the thread that runs ``run``; the crew only makes calls and hands their answers back.
+All state belongs to the thread of the crew that leads; a call that is stuck touches nothing of it.
 """
 
 import logging
@@ -96,6 +96,9 @@ class Rounds:
         self._ledger.scan(self._source.cards(), now)
         self._emit(Hello(pid=os.getpid(), origin=self._source.origin, cards=len(self._ledger.watches)))
         self._send_tick(self._clock())
+        self._crew.run(self._serve)
+
+    def _serve(self) -> None:
         while self._step():
             pass
 
