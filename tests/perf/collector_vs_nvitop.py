@@ -122,6 +122,7 @@ def main() -> None:
     given = parser.parse_args()
     recording = json.loads(RECORDING.read_text())
     print(
+        f"load average {os.getloadavg()[0]:.1f}; "
         f"Python {platform.python_version()}, {os.cpu_count()} cores {platform.machine()}, 8 cards, 2 Hz and each 5 s"
     )
     with tempfile.TemporaryDirectory() as folder:
