@@ -11,6 +11,7 @@ from PySide6.QtCore import QLibraryInfo, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from gputuner.gui.fonts import use_system_font
+from gputuner.gui.interrupts import Interrupts
 from gputuner.gui.options import WindowOptions, parse
 from gputuner.gui.ports import Ports
 from gputuner.gui.window import MainWindow
@@ -66,7 +67,11 @@ def run(ports: Ports, options: WindowOptions, card: str | None = None) -> int:
     window.show()
     for path in options.files:
         window.open_file(path)
-    return application.exec()
+    interrupts = Interrupts(window.close)
+    try:
+        return application.exec()
+    finally:
+        interrupts.restore()
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from gputuner.model.samples import Gap, Sample, XidSeen
 CAPACITY = 100_000
 """Samples kept per quantity: half a day at 2 Hz, about 1.6 MB."""
 
+DRAWN_AT_MOST = 3000
+"""Points handed to one curve: a few per pixel."""
+
 DRAWN = (
     Quantity.CORE_TEMPERATURE_C,
     Quantity.MEMORY_TEMPERATURE_C,
@@ -75,6 +78,22 @@ class Track:
         size = min(2 * len(self._times), self._capacity)
         self._times = np.resize(self._times, size)
         self._values = np.resize(self._values, size)
+
+
+def thinned(
+    times: NDArray[np.float64], values: NDArray[np.float64], at_most: int = DRAWN_AT_MOST
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """About ``at_most`` points that look the same: lowest and highest of each bucket, broken where one is NaN."""
+    width = -(-3 * len(values) // at_most)
+    if width <= 3:
+        return times, values
+    whole = len(values) // width * width
+    blocks = values[:whole].reshape(-1, width)
+    low, high = np.fmin.reduce(blocks, axis=1), np.fmax.reduce(blocks, axis=1)
+    last = np.where(np.isnan(blocks).any(axis=1), np.nan, high)
+    starts = times[:whole].reshape(-1, width)[:, 0]
+    drawn = np.column_stack((low, high, last)).ravel()
+    return np.concatenate((np.repeat(starts, 3), times[whole:])), np.concatenate((drawn, values[whole:]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, Signal
 from gputuner.gui.history import History
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.errors import GputunerError
 from gputuner.model.events import (
     AdviceGiven,
     Event,
@@ -176,8 +175,8 @@ class RunState(QObject):
             self.phase = Phase.RUNNING
         self.changed.emit()
 
-    def refuse(self, err: Exception) -> None:
-        """The run could not start, or its stream broke."""
+    def refuse(self, err: Exception | None) -> None:
+        """The run could not start, or its stream broke (None: off without a word)."""
         self.error = err
         self.phase = Phase.REFUSED
         self.changed.emit()
@@ -185,4 +184,4 @@ class RunState(QObject):
     def ended(self) -> None:
         """The run's thread is over; without a last word it has failed."""
         if self.busy:
-            self.refuse(GputunerError("worker_lost", "the run ended without a word"))
+            self.refuse(None)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.gui.history import History, Track, shares
+from gputuner.gui.history import History, Track, shares, thinned
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Gap, Sample
@@ -31,6 +31,21 @@ def test_full_track_drops_the_oldest_quarter():
     times, values = track.window(0, 1e9)
     assert values[-1] == 999.0
     assert 192 <= len(times) <= 256
+
+
+@given(st.integers(0, 9000), st.sets(st.integers(0, 8999), max_size=5), st.randoms(use_true_random=False))
+def test_thinned_curve_keeps_extremes_order_and_gaps(count, holes, rng):
+    values = np.array([rng.uniform(0, 100) for _ in range(count)])
+    inside = [hole for hole in holes if hole < count]
+    values[inside] = np.nan
+    times = np.arange(count, dtype=float)
+    t, v = thinned(times, values, 3000)
+    assert len(t) == len(v) <= 3100
+    assert list(t) == sorted(t)
+    if count > len(inside):
+        assert np.nanmax(v) == np.nanmax(values)
+        assert np.nanmin(v) == np.nanmin(values)
+    assert np.isnan(v).any() == bool(inside)
 
 
 def test_value_at_a_time_is_the_one_that_held_then():

@@ -97,8 +97,8 @@ def test_replay_feeds_monitor_and_can_be_left(kept, qtbot, invented):
     replay = kept.ports.replays[0]
     assert kept.conductor.feed is replay
     assert kept.strip.words.startswith("Replayed")
-    assert not kept.monitor.record_button.isEnabled()
     kept.monitor.refresh()
+    assert not kept.monitor.record_button.isEnabled()
     assert kept.monitor.notice.button.text() == "Back to live"
     for tick in invented.monitor_ticks(10):
         replay.push(tick)

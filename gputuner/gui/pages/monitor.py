@@ -46,6 +46,7 @@ class MonitorPage(QWidget):
         self.span_s = 300
         self._paused_at_s: float | None = None
         self._dirty = True
+        self._drawn_s = float("-inf")
         self._replayed = False
         self._said = ""
         self.current: str | None = None
@@ -208,14 +209,18 @@ class MonitorPage(QWidget):
     def show_replayed(self, replayed: bool) -> None:
         """Say whether a replay feeds the page."""
         self._replayed = replayed
-        self.record_button.setEnabled(not replayed)
         self._dirty = True
 
     def refresh_if_needed(self) -> None:
         """Repaint if something came; without a card look whether there is one by now."""
         if not self._live.cards:
             self._live.look_again()
-        if self._dirty:
+        if self._dirty and self.card is not None and not self._pictures_due:
+            self._dirty = False
+            self.chips.show_cards(self._live.cards.values(), self.current)
+            self._show_notice()
+            self.head.show_card(self.card)
+        elif self._dirty:
             self.refresh()
         elif self.card is None or not self.card.lost:
             self._show_notice()
@@ -226,19 +231,28 @@ class MonitorPage(QWidget):
         card = self.card
         self.chips.show_cards(self._live.cards.values(), self.current)
         self._show_notice()
+        self.record_button.setEnabled(card is not None and not self._replayed)
         for widget in (self.head, self.processes, self.plots or self._filler):
             widget.setVisible(card is not None)
         self._bottom.setVisible(card is None)
         if card is None:
             return
-        now_s = self._now_s()
-        t0_s = now_s - self.span_s
         self.head.show_card(card)
+        self.processes.show_processes(card.processes)
+        self._draw(card)
+
+    def _draw(self, card: LiveCard) -> None:
+        now_s = self._drawn_s = self._now_s()
+        t0_s = now_s - self.span_s
         marks = [xid.t_ns * 1e-9 for xid in card.history.xids]
         self.head.show_ribbon(card.history.spans(t0_s, now_s), t0_s, now_s, marks)
         if self.plots is not None:
             self.plots.show_card(card, now_s, float(self.span_s))
-        self.processes.show_processes(card.processes)
+
+    @property
+    def _pictures_due(self) -> bool:
+        """Whether the pictures would move by about half a pixel; on long spans they are drawn more rarely."""
+        return abs(self._now_s() - self._drawn_s) >= min(5.0, self.span_s / 700)
 
     def _mark_dirty(self) -> None:
         if self._paused_at_s is None:

@@ -148,7 +148,9 @@ class MonitorHead(QFrame):
         elif card.info.state is CardState.ASLEEP:
             self._pill.show_limiter(Limiter.IDLE, _("asleep"))
         else:
-            self._pill.show_limiter(card.limiter, limited_words(card.limiter))
+            told = card.shown(Quantity.LIMIT_BITS).value is not None
+            words = limited_words(card.limiter) if told else _("limit not reported")
+            self._pill.show_limiter(card.limiter, words)
         self._core(card, faded)
         self._power(card, faded)
         self._clock(card, faded)

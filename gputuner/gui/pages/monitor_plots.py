@@ -6,9 +6,10 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
 from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
-from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
+from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot, clock_text
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
 from gputuner.language.words import _
@@ -115,7 +116,7 @@ class MonitorPlots(QWidget):
         for name, picture in self.pictures.items():
             data = {}
             for quantity in picture.quantities:
-                times, values = card.history.tracks[quantity].window(now_s - span_s, now_s)
+                times, values = thinned(*card.history.tracks[quantity].window(now_s - span_s, now_s))
                 data[quantity.value] = (times - now_s, values * picture.factor)
             picture.plot.show_limits(self._limits(name, card))
             picture.plot.show_curves(data, span_s)
@@ -126,6 +127,8 @@ class MonitorPlots(QWidget):
     def show_cursor(self, relative_s: float | None) -> None:
         """Put the common cursor at a time before now."""
         self._cursor = relative_s
+        at = "" if relative_s is None else f" · {clock_text(relative_s)}"
+        self.pictures["temperature"].plot.show_unit("°C" + at)
         for picture in self.pictures.values():
             picture.plot.show_cursor(relative_s)
 
@@ -176,6 +179,7 @@ class MonitorPlots(QWidget):
                         name=_("total {value}").format(value=f"{total / GIB:.1f}"),
                         value=total / GIB,
                         colour=theme.quantity(Q.MEMORY_USED_BYTES),
+                        always=True,
                     )
                 )
         return result

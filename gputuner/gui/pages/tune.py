@@ -212,7 +212,7 @@ class TunePage(QWidget):
 
     def _message(self) -> tuple[str, str, str]:
         state, facts = self._state, self._state.facts
-        if state.phase is Phase.REFUSED and state.error is not None:
+        if state.phase is Phase.REFUSED:
             return _("The run could not be done"), _error_words(state.error), ""
         finished = facts.finished
         if state.phase is Phase.OVER and finished is not None:
@@ -266,7 +266,9 @@ class TunePage(QWidget):
         self._schedule()
 
 
-def _error_words(err: Exception) -> str:
+def _error_words(err: Exception | None) -> str:
+    if err is None:
+        return _("It ended without a last word; what was measured until then is kept")
     if isinstance(err, GputunerError):
         return sentences.error(err)
     return f"{type(err).__name__}: {err}"

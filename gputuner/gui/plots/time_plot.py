@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QGraphicsItem
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.style import FixedAxis, pen, plain_plot, round_up
 from gputuner.gui.theme import Theme, tinted
-from gputuner.language.numbers import MISSING
+from gputuner.language.numbers import MISSING, number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class Limit:
     name: str
     value: float
     colour: str
+    always: bool = False
+    """Keep it in the picture, however far from the curves it lies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +95,7 @@ class TimePlot(PictureFrame):
         self._theme = theme
         self._top = top
         self._specs = {curve.key: curve for curve in curves}
-        self.plot = plain_plot(
-            theme, FixedAxis("left", axis_text or (lambda value: f"{value:.0f}"), width=38), TimeAxis()
-        )
+        self.plot = plain_plot(theme, FixedAxis("left", axis_text or number, width=38), TimeAxis())
         self.set_picture(self.plot)
         self._items: dict[str, pg.PlotDataItem] = {}
         self._legends = {key: self.add_legend() for key in self._specs}
@@ -183,7 +183,8 @@ class TimePlot(PictureFrame):
 
     def _fit(self) -> None:
         """Choose the upper end so that curves, limits and their labels have room; zero stays in."""
-        near = [limit.value for limit, _line in self._limits if limit.value < 20 * max(1.0, self._highest)]
+        reach = 20 * max(1.0, self._highest)
+        near = [limit.value for limit, _line in self._limits if limit.always or limit.value < reach]
         top = self._top or max([round_up(self._highest * 1.05), *(value * self._headroom() for value in near)])
         self.plot.setYRange(0.0, top, padding=0)
         self._hint.setPos(sum(self._range) / 2, top / 2)
@@ -220,7 +221,7 @@ class TimePlot(PictureFrame):
         self._limits = []
         places = (0.02, 0.5, 0.75)
         ground = tinted(self._theme.surface, 130)
-        for number, limit in enumerate(limits):
+        for place, limit in enumerate(limits):
             line = pg.InfiniteLine(
                 pos=limit.value,
                 angle=0,
@@ -228,7 +229,7 @@ class TimePlot(PictureFrame):
                 pen=pen(limit.colour, 1.2, Qt.PenStyle.DashLine),
                 label=limit.name,
                 labelOpts={
-                    "position": places[number % len(places)],
+                    "position": places[place % len(places)],
                     "color": limit.colour,
                     "fill": ground,
                     "anchors": [(0, 1), (0, 1)],
@@ -273,6 +274,7 @@ class TimePlot(PictureFrame):
     def show_hint(self, text: str) -> None:
         """A sentence in the middle of an empty picture ("" takes it away)."""
         self._hint.setText(text)
+        self.plot.getPlotItem().getAxis("left").setStyle(showValues=not text)
         self._hint.setVisible(bool(text))
 
     @property

@@ -60,8 +60,12 @@ class Ribbon(QWidget):
         painter.setClipPath(clip)
         painter.fillRect(self.rect(), QColor(self._theme.sunk))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        per_second, painted = self.width() / max(1e-9, self._t1_s - self._t0_s), -1.0
         for span in self._spans:
-            left, right = self._x(span.t0_s), self._x(span.t1_s)
+            left, right = (span.t0_s - self._t0_s) * per_second, (span.t1_s - self._t0_s) * per_second
+            if right < painted + 1.0:  # within a pixel that is painted already
+                continue
+            painted = right
             area = QRectF(left, 0, max(1.0, right - left + 0.5), self.height())
             if span.limiter is None:
                 painter.fillRect(area, QBrush(QColor(self._theme.strong_line), Qt.BrushStyle.BDiagPattern))
