@@ -132,13 +132,14 @@ def together_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
                     name=_("one, at its best batch"), text=f"{tuned:.2f} ×", value=tuned, top=top, colour=theme.green
                 )
             )
-        groups.append(BarGroup(title=_("Work done in the same time"), rows=tuple(rows), line=1.0))
+        title = f"{_('Work done in the same time')} · {_batch_words(point)}"
+        groups.append(BarGroup(title=title, rows=tuple(rows), line=1.0))
     slow = of_metric(facts.points, "co_run_slowdown")
     if slow:
         top = max([2.0, *(p.value for p in slow)]) * 1.1
         rows = [
             BarRow(
-                name=_("job {number}").format(number=p.params.get("job", number)),
+                name=f"{_('job {number}').format(number=p.params.get('job', number))} · {_batch_words(p)}",
                 text=f"{p.value:.2f} ×",
                 value=p.value,
                 top=top,
@@ -151,6 +152,10 @@ def together_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
         ]
         groups.append(BarGroup(title=_("Time of a step, together against alone"), rows=tuple(rows), line=1.0))
     return groups
+
+
+def _batch_words(point: Point) -> str:
+    return sentences.settings({name: point.params[name] for name in ("batch",) if name in point.params})
 
 
 def _gain_row(point: Point, top: float, theme: Theme) -> BarRow:

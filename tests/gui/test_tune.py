@@ -215,6 +215,19 @@ def test_together_bars_have_both_baselines(finished):
     assert [row.value for row in rows] == [1.0, 1.104, 1.02]
 
 
+def test_each_pair_is_told_apart_by_its_batch(finished, invented):
+    from dataclasses import replace
+
+    from gputuner.gui.results import together_groups
+
+    facts = finished.conductor.tune.facts
+    for point in invented.together_points(Origin.MEASURED):
+        facts.points.append(replace(point, id=f"{point.id}-512", params={**point.params, "batch": 512}))
+    groups = together_groups(facts, finished.theme)
+    assert len({group.title for group in groups}) == len(groups) == 3
+    assert len({row.name for row in groups[-1].rows}) == 4
+
+
 def test_load_picture_shows_the_sustained_minute(finished):
     finished.tune.show_picture("load")
     facts = finished.conductor.tune.facts

@@ -97,6 +97,7 @@ class SpecForm(QWidget):
             return check
         if hint is int:
             whole = QSpinBox()
+            whole.lineEdit().setTextMargins(6, 0, 0, 0)
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
             whole.setSuffix(f" {words.unit}" if words.unit else "")
@@ -104,6 +105,7 @@ class SpecForm(QWidget):
             return whole
         if hint is float:
             real = QDoubleSpinBox()
+            real.lineEdit().setTextMargins(6, 0, 0, 0)
             real.setDecimals(words.decimals)
             real.setRange(words.low, words.high)
             real.setSingleStep(words.step)
