@@ -132,14 +132,15 @@ def together_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
                     name=_("one, at its best batch"), text=f"{tuned:.2f} ×", value=tuned, top=top, colour=theme.green
                 )
             )
-        title = f"{_('Work done in the same time')} · {_batch_words(point)}"
+        words = _("Work done in the same time")
+        title = f"{words} · {_batch_words(point)}"
         groups.append(BarGroup(title=title, rows=tuple(rows), line=1.0))
     slow = of_metric(facts.points, "co_run_slowdown")
     if slow:
         top = max([2.0, *(p.value for p in slow)]) * 1.1
         rows = [
             BarRow(
-                name=f"{_('job {number}').format(number=p.params.get('job', number))} · {_batch_words(p)}",
+                name=" · ".join((_("job {number}").format(number=p.params.get("job", number)), _batch_words(p))),
                 text=f"{p.value:.2f} ×",
                 value=p.value,
                 top=top,

@@ -67,7 +67,8 @@ def _name(key: _Key, usual: bool) -> str:
     name = key[0].upper()
     if key[1] == usual:
         return name
-    return f"{name} {_('channels-last')}" if key[1] else f"{name} {_('plain layout')}"
+    layout = _("channels-last") if key[1] else _("plain layout")
+    return f"{name} {layout}"
 
 
 def _figures(facts: RunFacts, metric: str) -> dict[_Key, float]:

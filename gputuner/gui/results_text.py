@@ -18,7 +18,7 @@ def markdown(points: Sequence[Point]) -> str:
     for origin in {point.origin for point in points} - {Origin.MEASURED}:
         lines += [f"> {origin_sentence(origin)}", ""]
     lines += [
-        f"| {_('Figure')} | {_('Settings')} | {_('Value')} | {_('95 % interval')} | {_('Remarks')} |",
+        "| " + " | ".join((_("Figure"), _("Settings"), _("Value"), _("95 % interval"), _("Remarks"))) + " |",
         "| --- | --- | ---: | ---: | --- |",
     ]
     for point in points:
