@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gputuner.analysis.throughput import preferred_precision
+from gputuner.analysis.throughput import comparable_tops, preferred_precision
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.points import Conditions, Flag, Point
@@ -83,10 +83,10 @@ def best_setting(evidence: Evidence, workload: str) -> tuple[tuple[str, bool], d
     rates = evidence.training_rates(workload)
     if not rates:
         return None
-    tops: dict[str, float] = {}
-    for (precision, _), points in rates.items():
-        tops[precision] = max(tops.get(precision, 0.0), *(p.value for p in points.values()))
-    chosen = preferred_precision(tops)
-    layouts = {key: points for key, points in rates.items() if key[0] == chosen}
-    key = max(layouts, key=lambda k: max(p.value for p in layouts[k].values()))
-    return key, layouts[key]
+    tops = comparable_tops({key: {b: p.value for b, p in points.items()} for key, points in rates.items()})
+    by_precision: dict[str, float] = {}
+    for (precision, _), top in tops.items():
+        by_precision[precision] = max(by_precision.get(precision, 0.0), top)
+    chosen = preferred_precision(by_precision)
+    key = max((key for key in rates if key[0] == chosen), key=lambda k: tops[k])
+    return key, rates[key]

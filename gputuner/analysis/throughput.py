@@ -1,13 +1,17 @@
 """Rate against batch: the fastest batch, the knee and the fixed cost of a step (methods §4)."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from gputuner.model.points import Spread
 
+COMPARED_AT = 0.9
+"""Formats and layouts are compared at the smallest batch that reaches this share of the best rate."""
+Key = TypeVar("Key", bound=Hashable)
 FASTEST_WITHIN = 0.015
 """Fastest = the smallest batch within this fraction of the best rate."""
 KNEE_GAIN = 0.02
@@ -125,3 +129,38 @@ def preferred_precision(rates: Mapping[str, float], within: float = PRECISION_WI
     best = max(rates[name] for name in unscaled)
     chosen = next(name for name in unscaled if rates[name] >= (1.0 - within) * best)
     return "fp16" if rates.get("fp16", 0.0) > (1.0 + SCALER_WITHIN) * rates[chosen] else chosen
+
+
+def comparable_tops(rates: Mapping[Key, Mapping[int, float]]) -> dict[Key, float]:
+    """The best rate of each setting as if all had been measured over the same batches.
+
+    Few settings are measured over the whole ladder. A setting known at fewer batches is scaled by its ratio to the best
+    known one at their largest common batch; without a common batch its own best rate stands.
+
+    Args:
+        rates: rate (samples/s) by batch for each setting; no setting empty.
+    """
+    if not rates:
+        return {}
+    reference = max(rates, key=lambda key: (len(rates[key]), max(rates[key].values())))
+    top = max(rates[reference].values())
+    tops: dict[Key, float] = {}
+    for key, measured in rates.items():
+        own = max(measured.values())
+        common = [batch for batch in measured if rates[reference].get(batch, 0.0) > 0]
+        scaled = measured[max(common)] / rates[reference][max(common)] * top if common else own
+        tops[key] = max(own, scaled)
+    return tops
+
+
+def comparison_batch(rates: Mapping[int, float], share: float = COMPARED_AT) -> int:
+    """The smallest batch that reaches ``share`` of the best rate: large enough to fill the card, small enough that
+    steps are short and an interval is cheap.
+
+    Raises:
+        ValueError: no rates.
+    """
+    if not rates:
+        raise ValueError("no rates")
+    best = max(rates.values())
+    return min(batch for batch, rate in rates.items() if rate >= share * best)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from gputuner.advice.evidence import RATE_PHASES
 from gputuner.analysis.memory import MemoryLine, fit_memory_line
-from gputuner.analysis.throughput import fastest_batch, preferred_precision
+from gputuner.analysis.throughput import comparable_tops, fastest_batch, preferred_precision
 from gputuner.experiments.course import Attempt, Course
 from gputuner.experiments.precisions import support
 from gputuner.experiments.tune_shape import Shape
@@ -18,6 +18,7 @@ from gputuner.workloads.specs import Precision, ResNet50Spec
 LONGEST_S = 6.0
 STEPS_WANTED = 24
 """Steps for an interval (20 blocks) with some to spare."""
+SCALER_SETTLES_STEPS = 20
 STEPS_PER_CHECK = 6
 """Steps a check of a size costs at most: the first two and at least three timed ones."""
 PATIENCE_S = 12.0
@@ -82,7 +83,7 @@ class Trained:
         """The setting to recommend (fastest, but easier numerics where they cost little), and its fastest batch."""
         if not self.rates:
             return None
-        tops = {setting: max(rates.values()) for setting, rates in self.rates.items()}
+        tops = comparable_tops(self.rates)
         by_precision: dict[str, float] = {}
         for setting, rate in tops.items():
             by_precision[setting.precision] = max(rate, by_precision.get(setting.precision, 0.0))
@@ -196,11 +197,15 @@ def _precision(work: Work) -> Precision:
 
 
 def skipped_share(trial: Trial) -> float:
-    """Share of the measured optimizer steps that the gradient scaler skipped; all skipped counts as none done."""
+    """Share of the measured optimizer steps that the gradient scaler skipped; all skipped counts as none done.
+
+    Fewer than ``SCALER_SETTLES_STEPS`` steps do not tell: a scaler always skips some at first, to find its scale.
+    """
     skipped, per_window = trial.notes.get("skipped_steps"), trial.notes.get("iterations_per_window", 1)
-    if not isinstance(skipped, int | float) or not isinstance(per_window, int | float) or not trial.iteration_s:
+    if not isinstance(skipped, int | float) or not isinstance(per_window, int | float):
         return 0.0
-    return min(1.0, max(0.0, skipped / (per_window * len(trial.iteration_s))))
+    steps = per_window * len(trial.iteration_s)
+    return min(1.0, max(0.0, skipped / steps)) if steps >= SCALER_SETTLES_STEPS else 0.0
 
 
 def probe(

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gputuner.analysis.limits import what_limits
 from gputuner.analysis.statistics import drift
-from gputuner.analysis.steady import sustained_part
+from gputuner.analysis.steady import rate_is_steady, sustained_part
 from gputuner.experiments.course import Course
 from gputuner.experiments.trained import Setting, train_point, train_work
 from gputuner.experiments.tune_rates import matmul_point
@@ -23,7 +23,10 @@ WARM_S = 1.5
 def sustained(
     course: Course, shape: Shape, chosen: tuple[Setting, int] | None, seconds: float
 ) -> Generator[Step, StepResult, None]:
-    """Load the card for ``seconds`` with the fastest training, or with a matmul where there is none."""
+    """Load the card for ``seconds`` with the fastest training, or with a matmul where there is none.
+
+    Whether it became steady is judged by the part that counts, its last 30 s, not by the short warm-up.
+    """
     if not shape.cpu and course.fits(seconds + SETTLE_S):
         yield from course.settle("settle", SETTLE_S)
     if chosen is None:
@@ -35,13 +38,14 @@ def sustained(
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return
     trial = result.trials[0]
+    part = last_part(trial)
     point = train_point(
         course,
         work,
-        trial,
+        replace(trial, steady=rate_is_steady(part)),
         result.conditions,
         "sustained",
-        iteration_s=last_part(trial),
+        iteration_s=part,
         extra=_over_time(trial),
     )
     yield from course.tell(point, *load_points(course, "resnet50", result.conditions))
@@ -65,7 +69,8 @@ def _matmul(course: Course, shape: Shape, seconds: float) -> Generator[Step, Ste
     result = yield from course.attempt(work, seconds + 2.0)
     if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
         trial = result.trials[0]
-        part = replace(trial, iteration_s=last_part(trial))
+        last = last_part(trial)
+        part = replace(trial, iteration_s=last, steady=rate_is_steady(last))
         params: dict[str, Scalar] = {**spec.params(), "phase": "sustained", "load_s": seconds}
         point = matmul_point(course, part, result.conditions, params, ())
         point = replace(point, extra={**point.extra, **_over_time(trial)})

@@ -7,7 +7,7 @@ fastest batch; a format that wins there gets its own fastest batch looked for ar
 
 from collections.abc import Generator
 
-from gputuner.analysis.throughput import FASTEST_WITHIN, KNEE_GAIN
+from gputuner.analysis.throughput import FASTEST_WITHIN, KNEE_GAIN, comparison_batch
 from gputuner.experiments.course import Attempt, Course
 from gputuner.experiments.trained import Setting, Trained, probe, probe_cost, with_other_layout, with_precision
 from gputuner.experiments.tune_shape import Shape
@@ -114,11 +114,12 @@ def _next_batch(
 def _others(
     course: Course, shape: Shape, known: Trained, precisions: tuple[Precision, ...], keep_s: float
 ) -> Generator[Step, StepResult, None]:
-    """Other formats at the fastest batch, then the other layout of the best."""
+    """Other formats at a batch that fills the card in short steps, then the other layout of the best."""
     best = known.best()
     if best is None:
         return
-    first, batch = best
+    first = best[0]
+    batch = comparison_batch(known.rates[first])
     for precision in precisions:
         setting = with_precision(first, precision)
         at = _fitting(known, first, precision, batch)
@@ -130,7 +131,8 @@ def _others(
         if isinstance(result, UserCodeFailed):
             reason = "unsupported" if result.reason == "unsupported" else "failed"
             yield from course.warn("precision_skipped", precision=precision, workload="resnet50", reason=reason)
-    setting, batch = known.best() or best
+    setting, _ = known.best() or best
+    batch = comparison_batch(known.rates[setting])
     if course.fits(probe_cost(shape, known, setting, batch), keep_s):
         yield from probe(course, shape, known, with_other_layout(setting), batch)
 

@@ -1,3 +1,4 @@
+# pyright: standard
 """Every action of the window with its key; the command palette lists them."""
 
 from __future__ import annotations

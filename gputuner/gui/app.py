@@ -1,3 +1,4 @@
+# pyright: standard
 """Start the window, or draw its pages to files."""
 
 import os

@@ -1,3 +1,4 @@
+# pyright: standard
 """What the window does apart from showing: runs, recordings, the feed, calls in the background. Outlives the pages."""
 
 from pathlib import Path

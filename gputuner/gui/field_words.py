@@ -1,3 +1,4 @@
+# pyright: standard
 """Words, units and ranges of the fields of specs, for the forms."""
 
 from dataclasses import Field, dataclass

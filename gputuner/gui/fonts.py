@@ -1,3 +1,4 @@
+# pyright: standard
 """The system's font with fall-backs for Chinese, and digits that keep their width."""
 
 from PySide6.QtGui import QFont, QFontDatabase, QFontInfo

@@ -1,3 +1,4 @@
+# pyright: standard
 """What Monitor remembers of one card for drawing: growing arrays per quantity, the limiter over time, gaps and XIDs."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# pyright: standard
 """Small pictures painted from paths: navigation icons and one glyph per limiter (colour is never the only sign)."""
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """Ctrl-C in the terminal (and SIGTERM) closes the window properly: runs are cancelled and kept."""
 
 import signal

@@ -1,3 +1,4 @@
+# pyright: standard
 """The live state of all cards behind Monitor: fed in the window's thread by queued ticks, apart from any widget."""
 
 from collections.abc import Callable, Iterable

@@ -1,3 +1,4 @@
+# pyright: standard
 """The list of pages at the left: icons with words, or icons only."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# pyright: standard
 """What stands after ``gputuner`` when the window is wanted."""
 
 from collections.abc import Sequence

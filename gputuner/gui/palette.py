@@ -1,3 +1,4 @@
+# pyright: standard
 """The command palette: type a few letters of any action and run it."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# pyright: standard
 """The pictures of a result: names, words, and which step feeds which."""
 
 from gputuner.language.words import _

@@ -1,3 +1,4 @@
+# pyright: standard
 """What the window needs of the rest of the program; the composition root hands in an object that has it."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

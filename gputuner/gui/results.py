@@ -1,3 +1,4 @@
+# pyright: standard
 """From the figures of a run to what its pictures and tables show: chosen and scaled, never computed."""
 
 from collections.abc import Iterable

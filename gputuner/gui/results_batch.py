@@ -1,3 +1,4 @@
+# pyright: standard
 """From the figures of a run to the two pictures over batch size."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# pyright: standard
 """Figures of a run as text to take along: Markdown and CSV. Simulated and replayed figures say so."""
 
 import csv

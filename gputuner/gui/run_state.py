@@ -1,3 +1,4 @@
+# pyright: standard
 """The state of one run as the window shows it: an event goes in, pages read what stands here."""
 
 from dataclasses import dataclass, field

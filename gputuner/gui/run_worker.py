@@ -1,3 +1,4 @@
+# pyright: standard
 """Runs in the background: a worker object on a QThread iterates a run and passes its events on as queued signals."""
 
 from collections.abc import Callable

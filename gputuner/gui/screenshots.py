@@ -1,3 +1,4 @@
+# pyright: standard
 """Draw every page with the data of a run, in both themes, without a display."""
 
 import sys

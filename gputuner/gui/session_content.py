@@ -1,3 +1,4 @@
+# pyright: standard
 """What is read of a session to show it: roll-ups for the overview and the events that are not telemetry."""
 
 from dataclasses import dataclass

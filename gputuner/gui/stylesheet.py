@@ -1,3 +1,4 @@
+# pyright: standard
 """The one style sheet of the window, made from a theme. Widgets choose a look by object name or dynamic property."""
 
 from gputuner.gui.theme import RADIUS, TEXT_BIG, TEXT_BODY, TEXT_SMALL, TEXT_TITLE, Theme

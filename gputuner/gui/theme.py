@@ -1,3 +1,4 @@
+# pyright: standard
 """One table of colours for light and dark, the colours of series and limiters, and the sizes of the look."""
 
 from dataclasses import dataclass

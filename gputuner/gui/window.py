@@ -1,3 +1,4 @@
+# pyright: standard
 """The main window: navigation, pages, theme, language. State lives in the conductor, so pages can be rebuilt."""
 
 from pathlib import Path

@@ -1,1 +1,2 @@
+# pyright: standard
 """One module per page of the window."""

@@ -1,3 +1,4 @@
+# pyright: standard
 """The page Monitor: what the cards do now and did lately."""
 
 from collections.abc import Callable

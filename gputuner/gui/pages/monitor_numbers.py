@@ -1,3 +1,4 @@
+# pyright: standard
 """The head of Monitor: who the card is, what limits it, five big numbers, the ribbon."""
 
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout

@@ -1,3 +1,4 @@
+# pyright: standard
 """The six pictures of Monitor on one time axis with one cursor."""
 
 from dataclasses import dataclass

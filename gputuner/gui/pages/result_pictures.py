@@ -1,3 +1,4 @@
+# pyright: standard
 """The pictures of a tune run: batch size, peaks, sustained load, two at once."""
 
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget

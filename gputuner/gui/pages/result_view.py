@@ -1,3 +1,4 @@
+# pyright: standard
 """The result of a run: pictures to choose from, the table of figures, and ways to take them along."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# pyright: standard
 """The opened session: overview over time, figures with their pictures, advice."""
 
 from collections.abc import Callable

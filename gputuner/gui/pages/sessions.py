@@ -1,3 +1,4 @@
+# pyright: standard
 """The page Sessions: what was kept, newest first; open, replay, export, delete."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# pyright: standard
 """The page Tune: set up, run, see the result, read the advice."""
 
 from typing import TYPE_CHECKING

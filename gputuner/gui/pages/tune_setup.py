@@ -1,3 +1,4 @@
+# pyright: standard
 """The left part of Tune: which card, with what, and what will happen."""
 
 from collections import Counter

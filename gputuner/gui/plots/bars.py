@@ -1,3 +1,4 @@
+# pyright: standard
 """Horizontal bars with interval, marks and words: measured against peak, together against alone."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# pyright: standard
 """Pictures over batch size: training rate with intervals on a logarithmic axis, memory on a linear one."""
 
 from collections.abc import Callable, Sequence

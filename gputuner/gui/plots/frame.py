@@ -1,3 +1,4 @@
+# pyright: standard
 """A titled picture: heading with unit, legend on the right, the drawing below it."""
 
 from PySide6.QtCore import Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """What all pictures have in common: thin axes, light grid, colours from the theme, round upper ends."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# pyright: standard
 """Readings over time: several curves on one scale, limits in their curve's colour, gaps, events and a common cursor."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# pyright: standard
 """Advice at the right: what to do, what it gains, why, text to paste; below it what is still to be measured."""
 
 from collections.abc import Sequence

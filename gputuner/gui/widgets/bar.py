@@ -1,3 +1,4 @@
+# pyright: standard
 """A thin bar for a fraction of a limit."""
 
 from PySide6.QtCore import QRectF, QSize, Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """A reading that can be read from a metre away: number, unit, bar and one line of context."""
 
 from PySide6.QtCore import Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """A check box whose tick is painted (a style sheet could only take it from a file)."""
 
 from PySide6.QtCore import QPointF, Qt

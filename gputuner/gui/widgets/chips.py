@@ -1,3 +1,4 @@
+# pyright: standard
 """One chip per card: name, temperature, and the limiter's glyph in its colour."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# pyright: standard
 """A layout that wraps its widgets like words."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt

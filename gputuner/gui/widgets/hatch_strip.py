@@ -1,3 +1,4 @@
+# pyright: standard
 """The hatched strip that says that numbers are simulated or replayed."""
 
 from PySide6.QtCore import QRectF, QSize, Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """Labels whose look comes from the style sheet by a role."""
 
 from PySide6.QtCore import Qt

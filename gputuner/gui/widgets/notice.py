@@ -1,3 +1,4 @@
+# pyright: standard
 """What a page says when it has nothing else to show: a sentence, an explanation, at most one button."""
 
 from PySide6.QtCore import Qt, Signal

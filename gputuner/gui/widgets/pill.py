@@ -1,3 +1,4 @@
+# pyright: standard
 """The rounded word that says what limits the card."""
 
 from PySide6.QtCore import QRectF, QSize, Qt

@@ -1,3 +1,4 @@
+# pyright: standard
 """Who holds memory on the card."""
 
 from datetime import datetime

@@ -1,3 +1,4 @@
+# pyright: standard
 """The limiter over time as a coloured ribbon."""
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal

@@ -1,3 +1,4 @@
+# pyright: standard
 """The bar on top of an experiment: what it does now, how far it is, Start or Stop."""
 
 from PySide6.QtCore import QSize, Signal

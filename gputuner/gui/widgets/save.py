@@ -1,3 +1,4 @@
+# pyright: standard
 """Ask for a file to write without blocking the window."""
 
 from collections.abc import Callable, Sequence

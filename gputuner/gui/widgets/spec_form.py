@@ -1,3 +1,4 @@
+# pyright: standard
 """A form made from the fields of an experiment's spec (a frozen dataclass): words, unit, default, why on hover."""
 
 import typing

@@ -1,3 +1,4 @@
+# pyright: standard
 """Tables in the look of the window: no grid, thin scroll bars, cells with a reason on hover."""
 
 from collections.abc import Callable, Sequence
