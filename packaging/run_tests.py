@@ -1,23 +1,26 @@
-"""All checks that run code: the whole suite, then everything below the window once more with Qt out of reach."""
+"""All checks that run code: everything below the window with Qt out of reach, then the window."""
 
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NO_QT = ["-p", "no:pytest-qt", "-p", "no:xdist", "-p", "tests.no_qt", "--ignore=tests/gui", "--ignore=tests/e2e"]
+BELOW = ["-p", "no:pytest-qt", "-p", "tests.no_qt", "--ignore=tests/gui", "--ignore=tests/e2e/test_window.py"]
+WINDOW = ["tests/gui", "tests/e2e/test_window.py"]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Exit code of one pytest run on two cores."""
+    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", *arguments, *sys.argv[1:]]
+    return subprocess.call(command, cwd=ROOT, env=environment)
 
 
 def main() -> int:
     """Exit code of the first run that fails."""
-    environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-    command = [sys.executable, "-m", "pytest", "-q"]
-    code = subprocess.call([*command, "-n", "2", *sys.argv[1:]], cwd=ROOT, env=environment)
-    if code:
-        return code
-    quick = ["-m", "not torch", "--override-ini=qt_api=", "--override-ini=qt_log_level_fail="]
-    return subprocess.call([*command, *NO_QT, *quick, "tests/cli", "tests/engine", "tests/model"], cwd=ROOT)
+    return run(BELOW) or run(WINDOW)
 
 
 if __name__ == "__main__":
