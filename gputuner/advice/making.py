@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gputuner.analysis.statistics import ratio_of_spreads
 from gputuner.model.advice import Advice, Confidence, Gain
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 PROBABILITY: dict[Confidence, float] = {
@@ -18,6 +18,9 @@ RISK_FACTOR = 0.5
 """Harmless before risky."""
 GAIN_SCALE = 100.0
 """A sure gain of 1 % ranks as 1."""
+SCATTERED = frozenset({Flag.NOT_STEADY, Flag.SPREAD, Flag.IMPLAUSIBLE})
+SCATTERED_FACTOR = 0.5
+"""Advice whose evidence did not settle ranks behind what did."""
 
 
 def gain_of(better: Point, base: Point) -> Gain:
@@ -43,18 +46,19 @@ def make(
     risk: bool = False,
     chance: float = 1.0,
 ) -> Advice:
-    """An advice with its rank.
+    """An advice with its rank; says ``scattered`` in its params where the evidence did not settle.
 
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
     ``chance`` is how likely the reader is in the situation at all.
     """
+    scattered = any(SCATTERED & set(e.flags) for e in evidence if isinstance(e, Point))
     worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
-    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0)
+    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if scattered else 1.0)
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))
     return Advice(
         id=identity,
         card=card,
-        params=params,
+        params={**params, "scattered": True} if scattered else params,
         evidence=references,
         confidence=confidence,
         gain=gain,

@@ -32,7 +32,10 @@ def advice_why(entry: Advice) -> str:
         return _bare(entry.params)
     params = _named(entry.params)
     told = [sentence for sentence in words.why if all(field in params for field in fields(sentence))]
-    return ("" if language() == CHINESE else " ").join(fill(sentence, params) for sentence in told)
+    sentences = [fill(sentence, params) for sentence in told]
+    if entry.params.get("scattered") is True:
+        sentences.append(_("These figures scattered; measure again when nothing else runs."))
+    return ("" if language() == CHINESE else " ").join(sentences)
 
 
 def question(entry: Question) -> str:
@@ -50,7 +53,7 @@ def gain(entry: Gain | None) -> str:
         return numbers.interval(entry.value, entry.low, entry.high, entry.unit)
     figure = numbers.signed_percent(entry.value)
     if entry.low is None or entry.high is None:
-        return figure
+        return _("about {figure} (too few repeats for an interval)").format(figure=figure)
     return f"{figure} ({numbers.signed_percent(entry.low)} … {numbers.signed_percent(entry.high)})"
 
 

@@ -116,6 +116,10 @@ _FILES: dict[str, str] = {
 }
 
 _SAFETY: dict[str, str] = {
+    "safety_card_lost": N_(
+        "Stopped: the card fell off the bus while it was measured. What was measured is kept; restart the machine, "
+        "and look at the power supply and its cables if it happens again."
+    ),
     "safety_telemetry_silent": N_(
         "Stopped for safety: the card told nothing for {limit:s}; what was measured is kept."
     ),

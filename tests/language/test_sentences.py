@@ -145,7 +145,7 @@ def test_a_batch_is_not_compared_with_itself():
 
 def test_gain_with_its_interval():
     assert sentences.gain(Gain(value=0.23, unit="fraction", low=0.18, high=0.27)) == "+23 % (+18 % … +27 %)"
-    assert sentences.gain(Gain(value=0.23, unit="fraction")) == "+23 %"
+    assert sentences.gain(Gain(value=0.23, unit="fraction")) == "about +23 % (too few repeats for an interval)"
     assert sentences.gain(Gain(value=120.0, unit="W", low=100.0, high=140.0)) == "120 (100 … 140) W"
     assert sentences.gain(None) == "not estimated"
 
