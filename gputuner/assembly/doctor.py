@@ -132,7 +132,7 @@ def _window() -> Iterator[Finding]:
 
 
 def _folder(data_dir: Path) -> Iterator[Finding]:
-    existing = next(p for p in (data_dir, *data_dir.parents) if p.exists())
+    existing = next(p for p in (data_dir, *data_dir.parents) if os.path.exists(p))
     if not os.access(existing, os.W_OK):
         yield _finding("data_dir_unwritable", Level.BLOCKING, path=str(data_dir))
         return

@@ -1,5 +1,6 @@
 """The options that every command takes, declared once; and the ranges they must keep."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
@@ -123,7 +124,7 @@ class Options:
             yield _exclude("--quiet", "--verbose")
         if self.simulate and self.replay is not None:
             yield _exclude("--simulate", "--replay")
-        if self.replay is not None and not self.replay.is_file():
+        if self.replay is not None and not os.path.isfile(self.replay):
             yield ImportLogError("file_not_found", f"no file {self.replay}", path=str(self.replay))
         if experiment and self.replay is not None:
             yield UsageError("replay_no_experiment", "an experiment cannot run on a replay")

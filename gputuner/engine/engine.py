@@ -38,6 +38,10 @@ class Store(Protocol):
         """Keep an event; raises ``StoreError``."""
         ...
 
+    def flush(self) -> None:
+        """Commit all that was written; raises ``StoreError``."""
+        ...
+
     def tick(self) -> None:
         """Commit what is due; raises ``StoreError``."""
         ...

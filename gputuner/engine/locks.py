@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import IO
 
-from gputuner.model.errors import CardBusy, StoreError
+from gputuner.model.errors import CardBusy, StoreError, StoreForbidden
 
 if sys.platform == "win32":
     import msvcrt
@@ -37,7 +37,8 @@ class CardLock:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  held for the run
         except OSError as err:
-            raise StoreError("data_dir_unwritable", f"cannot write to {data_dir}: {err}", path=str(data_dir)) from err
+            kind = StoreForbidden if isinstance(err, PermissionError) else StoreError
+            raise kind("data_dir_unwritable", f"cannot write to {data_dir}: {err}", path=str(data_dir)) from err
         try:
             _lock(self._file)
         except OSError as err:

@@ -1,11 +1,14 @@
-"""Stamps events and tells them: the store first, then the reader."""
+"""Stamps events and tells them: the store first, then the reader.
+
+What a reader has seen is on disk, telemetry excepted: that is committed once a second.
+"""
 
 from typing import Any
 
 from gputuner.devices.protocol import Clock
 from gputuner.engine.run import Run
 from gputuner.model.errors import StoreError
-from gputuner.model.events import Event, Outcome, RunFinished
+from gputuner.model.events import Event, Outcome, RunFinished, TelemetrySampled
 
 
 class Teller:
@@ -66,6 +69,8 @@ class Teller:
             return
         try:
             self._store.write(event)
+            if not isinstance(event, TelemetrySampled):
+                self._store.flush()
         except StoreError as err:
             self.store_error = err
             raise

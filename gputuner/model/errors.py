@@ -98,6 +98,12 @@ class StoreError(GputunerError):
     exit_code = ExitCode.BAD_INPUT
 
 
+class StoreForbidden(StoreError):
+    """A file or folder that this user may not write."""
+
+    exit_code = ExitCode.NO_PERMISSION
+
+
 class ImportLogError(GputunerError):
     """A file handed in cannot be understood."""
 

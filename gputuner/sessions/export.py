@@ -144,7 +144,7 @@ def _point_row(point: Point) -> tuple[Any, ...]:
 @contextmanager
 def _whole(target: Path, overwrite: bool) -> Generator[Path, None, None]:
     """A path to write to that becomes ``target`` at the end; on any failure nothing is left behind."""
-    if target.exists() and not overwrite:
+    if os.path.exists(target) and not overwrite:
         raise StoreError("export_exists", f"{target} exists already", path=str(target))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gputuner.model.errors import StoreError
+from gputuner.model.errors import StoreError, StoreForbidden
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 _READ_ONLY = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -28,7 +28,8 @@ _CODES: tuple[tuple[set[int], str], ...] = (
 
 def failure(code: str, path: Path, message: str = "") -> StoreError:
     """The error ``code`` (one of this module's) for a file."""
-    return StoreError(code, _TEXTS[code].format(path=path, message=message), path=str(path), message=message)
+    kind = StoreForbidden if code == "store_readonly" else StoreError
+    return kind(code, _TEXTS[code].format(path=path, message=message), path=str(path), message=message)
 
 
 def of_sqlite(error: sqlite3.Error, path: Path) -> StoreError:

@@ -67,4 +67,4 @@ def is_running(session: Path) -> bool:
             return not _take(file, look=True)
     except OSError:
         # No lock file; or one that only its writer may open, which a process that is gone no longer holds
-        return path.exists() and not os.access(path, os.R_OK)
+        return os.path.exists(path) and not os.access(path, os.R_OK)

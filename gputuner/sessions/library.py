@@ -1,5 +1,6 @@
 """The stored sessions of one data folder: listed, found, opened, exported, deleted."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +58,7 @@ class SessionLibrary:
         ids = {path.stem: path for path in self._paths()}
         if which in ids:
             return ids[which]
-        if Path(which).is_file():
+        if os.path.isfile(which):
             return Path(which)
         fits = [run_id for run_id in ids if which and run_id.startswith(which)]
         if len(fits) == 1:
@@ -91,7 +92,7 @@ class SessionLibrary:
             StoreError: ``session_in_use`` while it is written, ``file_not_found``, ``store_readonly``; also what
                 ``open_session`` raises if the file is no session of gputuner, unless it lies among the sessions.
         """
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise StoreError("file_not_found", f"there is no file {path}", path=str(path))
         if is_running(path):
             raise StoreError("session_in_use", f"{path.stem} is being written now", session=path.stem)

@@ -5,6 +5,7 @@ read that. On read-only media it is opened as immutable instead: what never left
 says so (note ``session_tail_missing``).
 """
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,7 @@ def _open(path: Path) -> tuple[sqlite3.Connection, int, str | None]:
             raise
     connection = _connect(path, "mode=ro&immutable=1")
     wal = companions(path)[0]
-    note = TAIL_MISSING if wal.exists() and wal.stat().st_size > 0 else None
+    note = TAIL_MISSING if os.path.exists(wal) and wal.stat().st_size > 0 else None
     try:
         return connection, _probe(connection), note
     except sqlite3.Error:

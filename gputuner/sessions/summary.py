@@ -1,5 +1,6 @@
 """What the list of sessions shows of one, read without its telemetry."""
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +90,7 @@ def summarise(connection: sqlite3.Connection, path: Path, running: bool) -> Sess
         cards=started.cards,
         point_count=points,
         advice_count=advice,
-        size_bytes=sum(file.stat().st_size for file in (path, *companions(path)) if file.exists()),
+        size_bytes=sum(file.stat().st_size for file in (path, *companions(path)) if os.path.exists(file)),
     )
 
 

@@ -71,7 +71,7 @@ class SessionWriter:
             StoreError: ``store_full``, ``store_readonly``, ``session_exists``, ``store_failed``.
         """
         path = session_file(data_dir, run_id)
-        made = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+        made = [folder for folder in (path.parent, *path.parent.parents) if not os.path.exists(folder)]
         lease: Lease | None = None
         connection: sqlite3.Connection | None = None
         ours = False

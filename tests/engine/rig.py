@@ -67,6 +67,9 @@ class MemoryStore:
     def tick(self) -> None:
         assert not self.closed
 
+    def flush(self) -> None:
+        assert not self.closed
+
     def close(self) -> None:
         self.closed = True
 
