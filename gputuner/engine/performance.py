@@ -88,6 +88,7 @@ class Performance:
         return found
 
     def _measure(self, card: CardInfo, loop: Loop, workers: Workers, found: Fingerprint) -> None:
+        loop.safety.work_starts()
         workers.take()
         ready = workers.ready_message or {}
         torch = torch_fingerprint(ready)

@@ -1,12 +1,14 @@
 """Our own load must not break a card (methods §13): when to stop at once, judged tick by tick.
 
-States of a watch: *calm* (no load of ours: nothing stops) → *loaded* (every tick is judged, silence counts) → calm.
+States of a watch: *calm* (the run does not work on the card: nothing stops) → *working* (between loads too, a lost card
+or an XID stops) ⇄ *loaded* (every tick is judged, silence counts).
 """
 
 from dataclasses import dataclass
 
-from gputuner.model.cards import CardInfo
-from gputuner.model.quantities import Quantity
+from gputuner.model.cards import CardInfo, CardState
+from gputuner.model.quantities import QUANTITIES, Quantity, Tier
+from gputuner.model.readings import Reason
 from gputuner.model.samples import Sample
 from gputuner.model.steps import Stopped
 from gputuner.telemetry.feed import Tick
@@ -17,10 +19,13 @@ SILENCE_S = 3.0
 SILENCE_CPU_S = 15.0
 """The host's own processor protects itself; a starved sampler thread on it is no danger."""
 POWER_EXCESS = 1.10
-"""Average power may overshoot its limit by this factor before it counts (regulation overshoots for a second)."""
+"""Power may overshoot its limit by this factor before it counts (regulation overshoots for a second)."""
 TICKS_IN_A_ROW = 3
+POWER_EXCESS_S = 1.0
+"""For so long at least, so that a fast tier at 10 Hz does not take regulation for danger."""
 FAN_MUST_TURN_C = 60.0
 """Above this core temperature a fan that this card reports may not stand still under load."""
+FAN_TICKS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,49 +42,78 @@ class SafetyWatch:
         """Start calm."""
         self._card = card
         self._limits = limits
+        self._working = False
         self._loaded_since_ns: int | None = None
         self._last_ns: int | None = None
+        self._core_c: float | None = None
         self._power_row = 0
+        self._power_since_ns = 0
         self._fan_row = 0
 
+    def work_starts(self) -> None:
+        """The run works on the card from now on, loading it now and then."""
+        self._working = True
+
     def load_starts(self, t_ns: int) -> None:
-        """Our load begins."""
+        """Our load begins. What was seen in a row before counts on: loads may be shorter than a slow tick."""
+        self._working = True
         self._loaded_since_ns = t_ns
         self._last_ns = t_ns
-        self._power_row = self._fan_row = 0
 
     def load_ends(self) -> None:
         """Our load is over."""
         self._loaded_since_ns = None
 
+    @property
+    def _silence_s(self) -> float:
+        return SILENCE_CPU_S if self._card.is_cpu else SILENCE_S
+
     def silence_deadline_ns(self) -> int | None:
         """When telemetry counts as silent; None while calm."""
         if self._loaded_since_ns is None or self._last_ns is None:
             return None
-        silence_s = SILENCE_CPU_S if self._card.is_cpu else SILENCE_S
-        return self._last_ns + int(silence_s * 1e9)
+        return self._last_ns + int(self._silence_s * 1e9)
 
     def check_silence(self, t_ns: int) -> Stopped | None:
-        """Stop if no tick of this card has come for too long."""
+        """Stop if no tick that tells how hot the card is has come for too long."""
         deadline = self.silence_deadline_ns()
         if deadline is None or t_ns < deadline:
             return None
-        return Stopped(trigger="telemetry_silent", limit=SILENCE_CPU_S if self._card.is_cpu else SILENCE_S)
+        return Stopped(trigger="telemetry_silent", limit=self._silence_s)
 
     def check(self, tick: Tick) -> Stopped | None:
-        """Stop if this tick shows danger. XID errors stop; so does a tick's temperature, power or fan."""
-        if self._loaded_since_ns is None:
-            return None
-        for xid in tick.xids:
-            if xid.card == self._card.uuid:
-                return Stopped(trigger="xid", value=float(xid.xid))
+        """Stop if this tick shows danger: a lost card, an XID, temperature, power or fan, or a silence before it."""
+        stopped = self._check_card(tick)
         for sample in tick.samples:
             if sample.card == self._card.uuid and sample.values:
-                self._last_ns = sample.t_ns
-                stopped = self._check_heat(sample) or self._check_power(sample) or self._check_fan(sample)
-                if stopped:
-                    return stopped
+                stopped = stopped or self._check_sample(sample)
+        return stopped
+
+    def _check_card(self, tick: Tick) -> Stopped | None:
+        for card in tick.cards:
+            if card.uuid == self._card.uuid:
+                self._card = card
+                if card.state is CardState.LOST and self._working:
+                    return Stopped(trigger="card_lost")
+        for xid in tick.xids:
+            if xid.card == self._card.uuid and self._working:
+                return Stopped(trigger="xid", value=float(xid.xid))
         return None
+
+    def _check_sample(self, sample: Sample) -> Stopped | None:
+        silent = self.check_silence(sample.t_ns)
+        if self._tells(sample):
+            self._last_ns = max(sample.t_ns, self._last_ns or sample.t_ns)
+        self._core_c = sample.values.get(Quantity.CORE_TEMPERATURE_C, self._core_c)
+        stopped = [silent, self._check_heat(sample), self._check_power(sample), self._check_fan(sample)]
+        return None if self._loaded_since_ns is None else next((s for s in stopped if s), None)
+
+    def _tells(self, sample: Sample) -> bool:
+        """True unless the sample leaves us blind: slow readings alone, or no temperature where there is a sensor."""
+        core = Quantity.CORE_TEMPERATURE_C
+        if self._core_c is not None or sample.missing.get(core) is Reason.ERROR:
+            return core in sample.values
+        return any(QUANTITIES[quantity].tier is Tier.FAST for quantity in sample.values)
 
     def _check_heat(self, sample: Sample) -> Stopped | None:
         core = sample.values.get(Quantity.CORE_TEMPERATURE_C)
@@ -98,21 +132,29 @@ class SafetyWatch:
         return None
 
     def _check_power(self, sample: Sample) -> Stopped | None:
-        power = sample.values.get(Quantity.POWER_AVERAGE_W)
+        """Average power, or the instant one of cards that report no average, against the enforced limit."""
+        instant = sample.values.get(Quantity.POWER_INSTANT_W)
+        power = sample.values.get(Quantity.POWER_AVERAGE_W, instant)
         limit = sample.values.get(Quantity.POWER_LIMIT_ENFORCED_W) or self._card.number("power_limit_enforced_w")
         if power is None or not limit:
             return None
-        self._power_row = self._power_row + 1 if power > limit * POWER_EXCESS else 0
-        if self._power_row >= TICKS_IN_A_ROW:
+        if power <= limit * POWER_EXCESS:
+            self._power_row = 0
+            return None
+        if self._power_row == 0:
+            self._power_since_ns = sample.t_ns
+        self._power_row += 1
+        lasting = sample.t_ns - self._power_since_ns >= POWER_EXCESS_S * 1e9
+        if self._power_row >= TICKS_IN_A_ROW and lasting:
             return Stopped(trigger="power_above_limit", value=power, limit=limit)
         return None
 
     def _check_fan(self, sample: Sample) -> Stopped | None:
-        fan = sample.values.get(Quantity.FAN_FRACTION)
-        core = sample.values.get(Quantity.CORE_TEMPERATURE_C)
-        if fan is None or core is None:
+        """The fan's readings come less often than temperatures, and not always in one sample with them."""
+        speeds = [sample.values[q] for q in (Quantity.FAN_FRACTION, Quantity.FAN_RPM) if q in sample.values]
+        if not speeds or self._core_c is None:
             return None
-        self._fan_row = self._fan_row + 1 if fan == 0 and core >= FAN_MUST_TURN_C else 0
-        if self._fan_row >= 2:
-            return Stopped(trigger="fan_stopped", value=core, limit=FAN_MUST_TURN_C)
+        self._fan_row = self._fan_row + 1 if min(speeds) == 0 and self._core_c >= FAN_MUST_TURN_C else 0
+        if self._fan_row >= FAN_TICKS:
+            return Stopped(trigger="fan_stopped", value=self._core_c, limit=FAN_MUST_TURN_C)
         return None

@@ -253,6 +253,18 @@ def test_fans_show_the_fastest_intended_speed(fake_nvml: FakeNvml) -> None:
     assert sample.values[Quantity.FAN_RPM] == 2100
 
 
+def test_a_fan_that_turned_and_stands_is_told_and_one_without_a_tachometer_is_not(fake_nvml: FakeNvml) -> None:
+    told: list[float | Reason] = []
+    for speeds in ([1100, 0], [0, 0]):
+        fake_nvml.show(Scenario(card(nvmlDeviceGetFanSpeedRPM={"sequence": speeds})))
+        source = NvmlSource()
+        for t in range(2):
+            sample = first(source, Tier.SLOW, t)
+            told.append(sample.values.get(Quantity.FAN_RPM, sample.missing.get(Quantity.FAN_RPM, Reason.NOT_READ)))
+        source.close()
+    assert told == [1100, 0, Reason.NOT_SUPPORTED, Reason.NOT_SUPPORTED]
+
+
 def test_activity_counters_between_two_slow_ticks(fake_nvml: FakeNvml) -> None:
     gpm = {"nvmlGpmQueryDeviceSupport": 1, "gpm(2)": 9312, "gpm(5)": 8101, "gpm(10)": 2590}
     fake_nvml.show(Scenario(card(**gpm)))

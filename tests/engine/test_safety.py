@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from gputuner.engine.safety import SILENCE_S, SafetyLimits, SafetyWatch
-from gputuner.model.cards import CPU_CARD, CardInfo
+from gputuner.model.cards import CPU_CARD, CardInfo, CardState
 from gputuner.model.quantities import Quantity as Q
 from gputuner.model.readings import Reading
 from gputuner.model.samples import Sample, XidSeen
@@ -101,6 +103,56 @@ def test_silence_counts_from_the_last_sample_with_values():
     stopped = watch.check_silence(int((2 + SILENCE_S) * 1e9))
     assert stopped is not None
     assert stopped.trigger == "telemetry_silent"
+
+
+def test_slow_readings_alone_are_silence():
+    """The tier that tells how hot the card is hangs; the other one still answers."""
+    watch = loaded()
+    assert watch.check(tick(1, core_temperature_c=50.0)) is None
+    assert watch.check(tick(3, fan_fraction=0.5, pcie_generation=4)) is None
+    stopped = watch.check_silence(int((1 + SILENCE_S) * 1e9))
+    assert stopped is not None
+
+
+def test_a_card_without_a_temperature_sensor_lives_by_its_other_readings():
+    watch = loaded()
+    assert all(watch.check(tick(t, sm_clock_mhz=1500.0)) is None for t in (1, 3, 5, 7))
+    assert watch.check_silence(int(9e9)) is None
+
+
+def test_a_silence_that_is_over_when_it_is_noticed_stops_all_the_same():
+    watch = loaded()
+    assert watch.check(tick(1, core_temperature_c=50.0)) is None
+    stopped = watch.check(tick(30, core_temperature_c=50.0))
+    assert stopped is not None
+    assert stopped.trigger == "telemetry_silent"
+
+
+def test_ten_ticks_a_second_do_not_make_an_overshoot_a_danger():
+    watch = loaded()
+    assert all(watch.check(tick(1 + n / 10, power_instant_w=440.0)) is None for n in range(10))
+    stopped = watch.check(tick(2.0, power_instant_w=440.0))
+    assert stopped is not None
+    assert stopped.trigger == "power_above_limit"
+
+
+def test_limits_that_change_in_mid_run_count():
+    watch = loaded()
+    lower = replace(CARD, readings={**CARD.readings, "slowdown_c": Reading(value=80.0, unit="degC")})
+    assert watch.check(Tick(t_ns=1, cards=(lower,))) is None
+    assert watch.check(tick(1, core_temperature_c=78.0)) is not None
+
+
+def test_a_lost_card_ends_our_work_and_only_ours():
+    lost = Tick(t_ns=1, cards=(replace(CARD, state=CardState.LOST, lost_since_ns=1),))
+    assert SafetyWatch(CARD, SafetyLimits()).check(lost) is None
+    watch = SafetyWatch(CARD, SafetyLimits())
+    watch.work_starts()
+    stopped = watch.check(lost)
+    assert stopped is not None
+    assert stopped.trigger == "card_lost"
+    other = Tick(t_ns=1, cards=(replace(CARD, uuid="GPU-b", state=CardState.LOST),))
+    assert loaded().check(other) is None
 
 
 def test_nothing_stops_while_no_load_of_ours_runs():

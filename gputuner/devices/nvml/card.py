@@ -19,6 +19,7 @@ class Card:
 
     Attributes:
         fan_count: number of fans, None if unknown.
+        fan_turned: True once the tachometer has told a speed; from then on 0 rpm means a fan that stands.
     """
 
     def __init__(self, binding: Binding, handle: Any, info: CardInfo) -> None:
@@ -27,6 +28,7 @@ class Card:
         self.handle = handle
         self.info = info
         self.fan_count: int | None = None
+        self.fan_turned = False
         self.once, self.fast, self.slow = Asker(self), Asker(self), Asker(self)
 
     @property

@@ -95,6 +95,7 @@ def _fans(asker: Asker, tick: Tick) -> None:
     fastest: Any = max(told) if told else asker.ask("nvmlDeviceGetFanSpeed")
     tick.put(Q.FAN_FRACTION, fastest, plausible.FAN_PERCENT)
     rpm: Any = asker.ask("nvmlDeviceGetFanSpeedRPM")
-    if rpm == 0 and told and max(told) > 0:
+    asker.card.fan_turned = asker.card.fan_turned or (type(rpm) is int and rpm > 0)
+    if rpm == 0 and told and max(told) > 0 and not asker.card.fan_turned:
         rpm = failed(Code.NOT_SUPPORTED)  # without a tachometer some cards say 0 while they ask for speed
     tick.put(Q.FAN_RPM, rpm, plausible.RPM)
