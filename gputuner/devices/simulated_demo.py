@@ -24,15 +24,15 @@ class Phase:
 
 
 TRAINING: tuple[Phase, ...] = (
-    Phase(duration_s=8, busy=0.0),
-    Phase(duration_s=6, busy=0.0, memory=0.02),
     Phase(duration_s=50, busy=0.97, switching=0.88, traffic=0.45, memory=0.62),
     Phase(duration_s=10, busy=0.55, switching=0.35, traffic=0.60, memory=0.66),
     Phase(duration_s=5, busy=0.04, switching=0.05, traffic=0.05, memory=0.66),
     Phase(duration_s=45, busy=0.97, switching=0.88, traffic=0.45, memory=0.66),
     Phase(duration_s=6, busy=0.08, switching=0.05, traffic=0.10, memory=0.66),
+    Phase(duration_s=8, busy=0.0),
+    Phase(duration_s=6, busy=0.0, memory=0.02),
 )
-"""Start, epoch, validation, checkpoint, epoch, end; then again."""
+"""Epoch, validation, checkpoint, epoch, end, pause, start; then again. Whoever looks sees a card at work at once."""
 
 
 class DemoLoad:

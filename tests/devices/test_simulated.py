@@ -343,3 +343,11 @@ def test_two_cards_show_different_phases():
         a, b = (cards.sample(c.uuid, Tier.FAST, clock.now_ns()).values[Q.POWER_AVERAGE_W] for c in cards.models)
         differing += abs(a - b) > 50
     assert differing > 10
+
+
+def test_whoever_looks_at_a_demonstration_sees_cards_at_work_at_once() -> None:
+    cards = SimulatedCards(["rtx-4090-48g"] * 8, SimulatedClock())
+    cards.attach(DemoLoad)
+    for uuid in (info.uuid for info in cards.cards()):
+        assert cards.sample(uuid, Tier.FAST, 10**9).values[Q.GPU_UTILISATION] > 0.5
+        assert [p.name for p in cards.processes(uuid, 10**9).processes] == ["python"]
