@@ -71,6 +71,17 @@ def limit_flags(conditions: Conditions | None) -> tuple[Flag, ...]:
     return tuple(flags)
 
 
+def link_below_max(
+    conditions: Conditions | None, *, generation_max: float | None, width_max: float | None
+) -> bool | None:
+    """True if the link stayed below what card and system can do together; None where that cannot be told."""
+    if conditions is None:
+        return None
+    pairs = ((conditions.pcie_generation, generation_max), (conditions.pcie_width, width_max))
+    known = [(seen, most) for seen, most in pairs if seen is not None and most is not None]
+    return any(seen < most for seen, most in known) if known else None
+
+
 def memory_heat_suspected(conditions: Conditions, *, target_c: float | None, slowdown_c: float | None) -> float | None:
     """Share of the window in the software thermal limit though the core was cool; None where there is no suspicion.
 

@@ -216,6 +216,13 @@ class SimulatedCard:
                     values[quantity] = told
         if self._active("fan_stopped"):
             values.update(dict.fromkeys(values.keys() & {Quantity.FAN_FRACTION, Quantity.FAN_RPM}, 0.0))
+        for fault in self._active("narrow_link"):
+            for quantity, name, most in (
+                (Quantity.PCIE_WIDTH, "width", 8),
+                (Quantity.PCIE_GENERATION, "generation", 9),
+            ):
+                if quantity in values:
+                    values[quantity] = min(values[quantity], fault.number(name, most))
         for fault in self._active("no_permission"):
             for quantity in fault.quantities & values.keys():
                 del values[quantity]

@@ -7,7 +7,17 @@ from gputuner.model.errors import UsageError
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
 
-KINDS = ("lost", "hung", "no_permission", "stuck_sensor", "power_glitch", "xid", "fan_stopped", "overheat")
+KINDS = (
+    "lost",
+    "hung",
+    "no_permission",
+    "stuck_sensor",
+    "power_glitch",
+    "xid",
+    "fan_stopped",
+    "overheat",
+    "narrow_link",
+)
 """What can go wrong.
 
 ``lost``: the card is gone (``duration_s``: comes back). ``hung``: the next call lasts ``duration_s`` (30).
@@ -15,6 +25,7 @@ KINDS = ("lost", "hung", "no_permission", "stuck_sensor", "power_glitch", "xid",
 ``quantity`` (core temperature) keeps its value. ``power_glitch``: ``power_w`` is told for ``duration_s`` (0.6); the
 default is the sentinel of a failed read, which is rejected. ``xid``: ``xid`` (79, which also loses the card, or another
 number). ``fan_stopped``: the fan stands. ``overheat``: the air around the card goes to ``air_c`` (95).
+``narrow_link``: the link runs at ``width`` lanes (8) and at most at ``generation`` (the card's own).
 """
 GLITCH_W = 4294967.295
 """All bits set, in mW: what a failed power read looks like."""

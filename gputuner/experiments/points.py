@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import count
 
-from gputuner.analysis.limits import limit_flags
+from gputuner.analysis.limits import limit_flags, link_below_max
 from gputuner.analysis.statistics import spread, spread_flags
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.points import Conditions, Flag, Point, Spread
@@ -35,19 +35,23 @@ class PointMaker:
         extra: dict[str, Scalar] | None = None,
         repeats: Spread | None = None,
     ) -> Point:
-        """A point of any metric; adds the flag ``shared`` where others use the card."""
+        """A point of any metric; adds the flags of other users of the card and of its link."""
         told = [*flags]
+        card = self._context.card
+        most = (card.number("pcie_generation_max"), card.number("pcie_width_max"))
+        if link_below_max(conditions, generation_max=most[0], width_max=most[1]):
+            told.append(Flag.LINK_BELOW_MAX)
         if self._context.shared:
             told.append(Flag.SHARED)
         return Point(
             id=f"{metric}-{next(self._numbers)}",
-            card=self._context.card.uuid,
+            card=card.uuid,
             metric=metric,
             workload=workload,
             params=params,
             value=value,
             unit=unit,
-            origin=self._context.card.origin,
+            origin=card.origin,
             spread=repeats,
             conditions=conditions,
             flags=tuple(dict.fromkeys(told)),

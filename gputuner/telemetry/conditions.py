@@ -18,6 +18,12 @@ HOLE_S = 2.0
 COVERED = 0.8
 """Share of a window that must be covered by readings before a sum over it is told."""
 
+LINK_BEFORE_S = 10.0
+"""The link is read each 5 s: a shorter window may use a reading this long before its start, if made under load."""
+LOADED = 0.5
+"""Use of the card near a reading from which on it counts as made under load."""
+NEAR_S = 1.0
+
 _COUNTERS = {
     Limiter.POWER: Quantity.LIMITED_POWER_NS,
     Limiter.THERMAL_SOFTWARE: Quantity.LIMITED_THERMAL_SOFTWARE_NS,
@@ -66,6 +72,7 @@ def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> 
     if energy is None:
         energy = integral(power, t0_ns, t1_ns)
     limited, sampled = _limited(get, t0_ns, t1_ns)
+    use = get(Quantity.GPU_UTILISATION)
     counts = [len(inside(get(q), t0_ns, t1_ns)) for q in (Quantity.SM_CLOCK_MHZ, Quantity.MEMORY_USED_BYTES)]
     return Conditions(
         duration_s=(t1_ns - t0_ns) / NS,
@@ -78,7 +85,9 @@ def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> 
         core_temperature_end_c=_near(core, t1_ns),
         memory_temperature_end_c=_near(get(Quantity.MEMORY_TEMPERATURE_C), t1_ns),
         fan_fraction=middle(get(Quantity.FAN_FRACTION), t0_ns, t1_ns),
-        gpu_utilisation=middle(get(Quantity.GPU_UTILISATION), t0_ns, t1_ns),
+        gpu_utilisation=middle(use, t0_ns, t1_ns),
+        pcie_generation=best_link(get(Quantity.PCIE_GENERATION), use, t0_ns, t1_ns),
+        pcie_width=best_link(get(Quantity.PCIE_WIDTH), use, t0_ns, t1_ns),
         limited_s=limited,
         limited_from_samples=sampled,
     )
@@ -94,6 +103,19 @@ def middle(data: Column, t0_ns: int, t1_ns: int) -> float | None:
     """Median within the window."""
     values = inside(data, t0_ns, t1_ns)
     return median(values) if values else None
+
+
+def best_link(data: Column, use: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """The best value within the window, else the last one before it that was read under load (an idle link is slow)."""
+    seen = inside(data, t0_ns, t1_ns)
+    if seen:
+        return max(seen)
+    times, values = data
+    last = bisect_left(times, t0_ns) - 1
+    if last < 0 or times[last] < t0_ns - LINK_BEFORE_S * NS:
+        return None
+    busy = inside(use, round(times[last] - NEAR_S * NS), round(times[last] + NEAR_S * NS))
+    return values[last] if busy and min(busy) >= LOADED else None
 
 
 def _near(data: Column, t_ns: int) -> float | None:

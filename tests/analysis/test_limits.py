@@ -1,6 +1,6 @@
 """What held the clock back."""
 
-from gputuner.analysis.limits import limit_flags, memory_heat_suspected, share, what_limits
+from gputuner.analysis.limits import limit_flags, link_below_max, memory_heat_suspected, share, what_limits
 from gputuner.model.points import Conditions, Flag
 from gputuner.model.quantities import Limiter
 
@@ -48,3 +48,13 @@ def test_memory_heat_is_suspected_only_with_a_cool_core():
     assert memory_heat_suspected(hot, target_c=None, slowdown_c=93.0) == 0.3
     assert memory_heat_suspected(hot, target_c=None, slowdown_c=None) is None
     assert memory_heat_suspected(window(power=3.0), target_c=83.0, slowdown_c=93.0) is None
+
+
+def test_a_link_is_below_its_maximum_only_where_both_are_known():
+    seen = Conditions(duration_s=5.0, pcie_generation=4, pcie_width=8)
+    assert link_below_max(seen, generation_max=4, width_max=16) is True
+    assert link_below_max(seen, generation_max=4, width_max=8) is False
+    assert link_below_max(seen, generation_max=5, width_max=None) is True
+    assert link_below_max(seen, generation_max=None, width_max=None) is None
+    assert link_below_max(Conditions(duration_s=5.0), generation_max=4, width_max=16) is None
+    assert link_below_max(None, generation_max=4, width_max=16) is None

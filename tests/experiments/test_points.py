@@ -1,10 +1,13 @@
 """Trials become points."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.points import PointMaker, trial_flags
 from gputuner.model.points import Conditions, Flag
 from gputuner.model.quantities import Limiter
+from gputuner.model.readings import Reading
 from gputuner.model.steps import Trial
 
 
@@ -56,3 +59,16 @@ def test_energy_per_sample_from_five_seconds_on(make):
 def test_the_part_that_counts_can_be_named(make):
     point = make.rate("m", "w", "", 1.0, trial(1.0, 1.0, 0.5, 0.5), None, {}, iteration_s=(0.5, 0.5))
     assert point.value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("generation", "width", "flagged"),
+    [(5, 16, False), (4, 16, True), (5, 8, True), (None, 8, True), (None, None, False)],
+)
+def test_a_link_below_what_the_card_can_do_is_flagged(lab, generation, width, flagged):
+    context = lab.context_of(lab.h200())
+    readings = {"pcie_generation_max": Reading(value=5), "pcie_width_max": Reading(value=16)}
+    context = replace(context, card=replace(context.card, readings={**context.card.readings, **readings}))
+    seen = Conditions(duration_s=6.0, samples=12, pcie_generation=generation, pcie_width=width)
+    point = PointMaker(context).rate("m", "w", "", 1.0, trial(*[0.5] * 12), seen, {})
+    assert (Flag.LINK_BELOW_MAX in point.flags) is flagged

@@ -100,3 +100,33 @@ def test_a_steady_counter_gives_rate_times_window(rate: float, step_ms: int, sta
     data = (times, [rate * t / S for t in times])
     t0, t1 = start_ms * 1_000_000, (start_ms + window_ms) * 1_000_000
     assert growth(data, t0, t1) == pytest.approx(rate * window_ms / 1000, abs=1e-6)
+
+
+def test_the_link_is_the_best_seen_in_the_window() -> None:
+    """An idle link downshifts: 1 between two kernels is no narrow link."""
+    samples = [row(5 * n, pcie_generation=g, pcie_width=16, gpu_utilisation=0.9) for n, g in enumerate((1, 4, 1, 4))]
+    found = conditions(samples, 4 * S, 14 * S)
+    assert (found.pcie_generation, found.pcie_width) == (4, 16)
+    assert conditions([row(1, sm_clock_mhz=1500)], 0, 10 * S).pcie_generation is None
+
+
+@pytest.mark.parametrize(
+    ("read_s", "use", "expected"),
+    [(8, 0.97, 3), (8, 0.02, None), (0, 0.97, None), (9.5, 0.97, 3)],
+    ids=["under load", "idle", "too long ago", "just before"],
+)
+def test_a_short_window_uses_the_last_link_only_if_it_was_read_under_load(
+    read_s: float, use: float, expected: float | None
+) -> None:
+    before = [row(read_s + dt, gpu_utilisation=use) for dt in (-0.5, 0.5)]
+    samples = sorted(
+        [
+            *before,
+            row(read_s, pcie_generation=3, pcie_width=8, gpu_utilisation=use),
+            *(row(10.5 + dt / 2, gpu_utilisation=1.0) for dt in range(4)),
+        ],
+        key=lambda sample: sample.t_ns,
+    )
+    found = conditions(samples, round(10.5 * S), round(11.5 * S))
+    assert found.pcie_generation == expected
+    assert found.pcie_width == (None if expected is None else 8)
