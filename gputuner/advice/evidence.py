@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gputuner.analysis.telemetry_quality import LEAST_LOADED_S, LEAST_RISE_W, LEAST_SAMPLES
 from gputuner.analysis.throughput import comparable_tops, preferred_precision
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
@@ -63,6 +64,16 @@ class Evidence:
         for point in self.points:
             if point.conditions is not None and point.conditions.samples > 0 and point.metric in LOADS:
                 yield point, point.conditions
+
+    @property
+    def temperature_stuck(self) -> bool:
+        """True if the core temperature never moved over more than a minute of loads of different power."""
+        windows = [conditions for _, conditions in self.loads()]
+        seen = [t for c in windows for t in (c.core_temperature_start_c, c.core_temperature_end_c) if t is not None]
+        power = [c.power_w for c in windows if c.power_w is not None]
+        loaded_s = sum(c.duration_s for c in windows)
+        moved = len(set(seen)) > 1 or len(seen) < LEAST_SAMPLES
+        return not moved and loaded_s >= LEAST_LOADED_S and bool(power) and max(power) - min(power) >= LEAST_RISE_W
 
     def host(self, name: str) -> Scalar | None:
         """A fact of the host's fingerprint, None where it is missing."""

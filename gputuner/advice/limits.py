@@ -84,7 +84,7 @@ def brake_rule(evidence: Evidence) -> list[Advice]:
 
 def thermal_rule(evidence: Evidence) -> list[Advice]:
     """``limit.thermal``: heat holds the clock down for 1 % of a load or more, and not because of cool-core memory."""
-    worst = _worst(evidence, THERMAL_SHARE, *THERMAL)
+    worst = None if evidence.temperature_stuck else _worst(evidence, THERMAL_SHARE, *THERMAL)
     if worst is None:
         return []
     point, conditions, held = worst
@@ -106,6 +106,8 @@ def thermal_rule(evidence: Evidence) -> list[Advice]:
 
 def memory_rule(evidence: Evidence) -> list[Advice]:
     """``memory_heat.suspected``: software thermal limit though the core was cool; never a degree."""
+    if evidence.temperature_stuck:
+        return []
     target, slowdown = evidence.card.number("target_c"), evidence.card.number("slowdown_c")
     for point, conditions in evidence.loads():
         if conditions.duration_s < TRUSTED_S:

@@ -41,7 +41,7 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
         shared = evidence.of("co_run_gain")
         if not any(point.extra.get("valid") is True for point in shared):
             ask("sharing", "tune --minutes 5", repeat=bool(shared))
-    if not card.is_cpu:
+    if not card.is_cpu and not evidence.temperature_stuck:
         heat = evidence.last("load_temperature")
         seconds = heat.params.get("load_s") if heat else None
         if not isinstance(seconds, int | float) or seconds < HEAT_S:

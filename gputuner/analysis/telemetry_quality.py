@@ -37,16 +37,17 @@ def stuck_temperature(
 
     Returns:
         A note when all of at least ``LEAST_SAMPLES`` temperatures are the same while the card spent at least
-        ``LEAST_LOADED_S`` seconds above the middle of a range of power that is ``LEAST_RISE_W`` wide and doubles.
+        ``LEAST_LOADED_S`` seconds in the upper two thirds (``LEAST_RISE_W`` above the lowest at least) of a range of
+        power that doubles.
     """
     if len(temperature_c) < LEAST_SAMPLES or len(set(temperature_c)) > 1:
         return None
     low, high = min(power_w), max(power_w)
     if high - low < LEAST_RISE_W or high < 2 * low:
         return None
-    middle = (low + high) / 2
+    loaded_w = low + max(LEAST_RISE_W, (high - low) / 3)
     steps = zip(t_s, t_s[1:], power_w, power_w[1:], strict=False)
-    loaded_s = sum(t1 - t0 for t0, t1, p0, p1 in steps if min(p0, p1) > middle)
+    loaded_s = sum(t1 - t0 for t0, t1, p0, p1 in steps if min(p0, p1) >= loaded_w)
     if loaded_s < LEAST_LOADED_S:
         return None
     return QualityNote(

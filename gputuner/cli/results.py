@@ -73,7 +73,8 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
 
 def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     """One sentence on what held a card back; empty where nothing was measured."""
-    from gputuner.analysis.limits import what_limits
+    from gputuner.advice.evidence import Evidence
+    from gputuner.analysis.limits import THERMAL, what_limits
     from gputuner.language.filling import fill
 
     own = [point for point in points if point.card == card.uuid]
@@ -87,6 +88,8 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     held = what_limits((longest,))
     if held.limiter not in _LIMITS or held.share < _LITTLE:
         return _(_LIMITS[Limiter.NONE])
+    if held.limiter in THERMAL and Evidence(card=card, points=tuple(own)).temperature_stuck:
+        return _("The core temperature of this card does not move and cannot be believed; nothing is said about heat.")
     return fill(_LIMITS[held.limiter], {"share": held.share})
 
 

@@ -12,6 +12,7 @@ from gputuner.engine.loop import Interrupted, Loop
 from gputuner.engine.options import Options
 from gputuner.engine.performer import Performer
 from gputuner.engine.safety import SafetyWatch
+from gputuner.engine.sensors import SensorWatch
 from gputuner.engine.stage import Stage
 from gputuner.engine.teller import Teller
 from gputuner.engine.trials import Trials
@@ -20,9 +21,10 @@ from gputuner.experiments.protocol import Experiment, PlanContext
 from gputuner.model.cards import CardInfo
 from gputuner.model.codec import to_builtins
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
-from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFound
+from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFound, Warned
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.readings import Scalar
+from gputuner.model.samples import Sample
 from gputuner.model.steps import Cancelled, Stopped
 from gputuner.telemetry.conditions import conditions
 from gputuner.telemetry.feed import Tick
@@ -45,6 +47,7 @@ class Performance:
     reference: Callable[[CardInfo], Mapping[str, float]]
     version: str
     _ending: dict[str, object] = field(default_factory=lambda: {})
+    _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
 
     def run(self) -> None:
         """Perform, end all workers on every path, and tell how it ended."""
@@ -182,6 +185,15 @@ class Performance:
             xids=tuple(x for x in tick.xids if x.card in ours),
             cards=tuple(c for c in tick.cards if c.uuid in ours),
         )
+        for sample in tick.samples:
+            if sample.card in ours:
+                self._check_sensors(sample)
+
+    def _check_sensors(self, sample: Sample) -> None:
+        note = self._sensors.setdefault(sample.card, SensorWatch()).take(sample)
+        if note is not None:
+            card = next(c for c in self.cards if c.uuid == sample.card)
+            self.teller.tell(Warned, code=note.code, params={"card": card.title, **note.params})
 
     def _cap_bytes(self, card: CardInfo) -> int | None:
         if self.options.memory_cap_bytes is None and not self.shared and not card.is_cpu:

@@ -18,6 +18,10 @@ _RUN: dict[str, str] = {
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
     "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
     "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
+    "temperature_stuck": N_(
+        "The core temperature of {card} stays at {temperature_c:degC} though its power went from {power_low_w:W} to "
+        "{power_high_w:W}; it cannot be believed, so nothing is said about heat."
+    ),
     "workload_failed": N_("{workload} cannot run here: {message}"),
 }
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gputuner.advice.limits import link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.advice.questions import questions
 from gputuner.model.advice import Confidence
 
 
@@ -71,3 +72,30 @@ def test_link_is_judged_by_the_best_seen_under_load(lab):
     (told,) = link_rule(lab.Evidence(card=card, points=(narrow,)))
     assert told.params["bandwidth_share"] == pytest.approx(0.25)
     assert link_rule(lab.Evidence(card=card, points=(load(lab),))) == []
+
+
+def test_c023_no_verdict_on_heat_from_a_temperature_that_never_moves(lab):
+    """C-023: frozen at 24 °C while the card draws 300 W."""
+
+    def loads(*temperatures):
+        return tuple(
+            lab.rate(
+                f"l{n}", 128, 1000.0, phase="sustained",
+                conditions=lab.conditions(
+                    20.0, {"thermal_software": 5.0}, power_w=150.0 + 40.0 * n,
+                    core_temperature_start_c=24.0, core_temperature_end_c=temperature,
+                ),
+            )
+            for n, temperature in enumerate(temperatures)
+        )  # fmt: skip
+
+    card = lab.card(target_c=83.0, slowdown_c=93.0)
+    frozen = lab.Evidence(card=card, points=loads(*[24.0] * 5))
+    assert frozen.temperature_stuck
+    assert thermal_rule(frozen) == memory_rule(frozen) == []
+    assert "steady_heat" not in {q.id for q in questions(frozen)}
+    moving = lab.Evidence(card=card, points=loads(24.0, 24.0, 24.0, 24.0, 25.0))
+    assert not moving.temperature_stuck
+    assert thermal_rule(moving) or memory_rule(moving)
+    assert "steady_heat" in {q.id for q in questions(moving)}
+    assert not lab.Evidence(card=card, points=loads(24.0, 24.0)).temperature_stuck, "too short to tell"

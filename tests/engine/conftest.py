@@ -1,5 +1,5 @@
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 from gputuner.engine.engine import Engine
 from gputuner.engine.stage import WallStage
 from gputuner.model.fingerprint import HostFingerprint
-from tests.engine.rig import SCRIPT, Bench, HandFeed, MemoryStore
+from tests.engine.rig import SCRIPT, Bench, Fault, HandFeed, MemoryStore, Simulated
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +37,13 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
     yield Bench(feed, Engine(open_stage, open_store, tmp_path, lambda card: {}), stores, arguments)
     assert feed.callbacks == [], "a run left its subscription behind"
+
+
+@pytest.fixture
+def simulated(tmp_path: Path) -> Callable[..., Simulated]:
+    """Makes an engine over one simulated card with scripted faults."""
+
+    def start(*faults: Fault, card: str = "rtx-4090-48g") -> Simulated:
+        return Simulated(tmp_path, card, faults)
+
+    return start

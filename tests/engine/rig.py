@@ -1,19 +1,26 @@
 """What the engine's tests stand on: a hand-fed feed, a store in memory, scripted worker processes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
+from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
+from gputuner.engine.safety import SafetyLimits
+from gputuner.engine.simulated import SimulatedStage
+from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import Event
+from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.readings import Reading
 from gputuner.model.samples import CardProcesses
 from gputuner.model.steps import Plan
 from gputuner.telemetry.feed import Tick
+from gputuner.workloads.simulated import SimulatedWorker
 
+Fault = tuple[float, str, dict[str, float | str]]
 SCRIPT = Path(__file__).with_name("scripted_worker.py")
 CARD = CardInfo(
     uuid="GPU-test",
@@ -100,3 +107,28 @@ class Bench:
 
     def start(self, make: Callable[[], Plan], **options: object):
         return self.engine.start(Scripted(make=make), Options(cards=(CARD.uuid,), **options))
+
+
+class Simulated:
+    """An engine over one simulated card with scripted faults."""
+
+    def __init__(self, folder: Path, card: str, faults: Iterable[Fault]) -> None:
+        self.clock = SimulatedClock()
+        self.cards = SimulatedCards([card], self.clock, seed=3, faults=tuple(faults))
+        self.model = self.cards.models[0]
+        self.stores: list[MemoryStore] = []
+        self.engine = Engine(self._stage, self._store, folder, lambda card: {})
+
+    def _stage(self) -> SimulatedStage:
+        return SimulatedStage(self.clock, self.cards, self._worker, lambda: HostFingerprint(readings={}), 2.0)
+
+    def _worker(self, worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
+        return SimulatedWorker(self.cards.card(uuid), 3, worker_id, memory_cap_bytes=cap_bytes)
+
+    def _store(self, run_id: str) -> MemoryStore:
+        self.stores.append(MemoryStore(Path(run_id)))
+        return self.stores[-1]
+
+    def run(self, spec: Experiment, **limits: float) -> list[Event]:
+        options = Options(cards=(self.model.uuid,), safety=SafetyLimits(**limits))
+        return list(self.engine.start(spec, options))

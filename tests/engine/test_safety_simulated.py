@@ -1,16 +1,11 @@
 """Every trigger of the safety stop on simulated cards: the load ends, what was measured is kept, no worker is left."""
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
-from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.devices.simulated_sensors import absent_quantities
-from gputuner.engine.engine import Engine
-from gputuner.engine.options import Options
-from gputuner.engine.safety import FAN_MUST_TURN_C, SILENCE_S, SafetyLimits
-from gputuner.engine.simulated import SimulatedStage
+from gputuner.engine.safety import FAN_MUST_TURN_C, SILENCE_S
 from gputuner.language.errors import error
 from gputuner.model.errors import ExitCode
 from gputuner.model.events import (
@@ -23,52 +18,14 @@ from gputuner.model.events import (
     TorchFound,
     WorkerExited,
 )
-from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 from gputuner.model.steps import Plan, Report, Together, Work
-from gputuner.workloads.simulated import SimulatedWorker
-from tests.engine.rig import MemoryStore, Scripted
+from tests.engine.rig import Fault, Scripted, Simulated
 
 CARD = "rtx-4090-48g"
 SERVER = "h200-sxm"
-Fault = tuple[float, str, dict[str, float | str]]
-
-
-class Simulated:
-    """An engine over one simulated card with scripted faults."""
-
-    def __init__(self, folder: Path, card: str, faults: Iterable[Fault]) -> None:
-        self.clock = SimulatedClock()
-        self.cards = SimulatedCards([card], self.clock, seed=3, faults=tuple(faults))
-        self.model = self.cards.models[0]
-        self.stores: list[MemoryStore] = []
-        self.engine = Engine(self._stage, self._store, folder, lambda card: {})
-
-    def _stage(self) -> SimulatedStage:
-        return SimulatedStage(self.clock, self.cards, self._worker, lambda: HostFingerprint(readings={}), 2.0)
-
-    def _worker(self, worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
-        return SimulatedWorker(self.cards.card(uuid), 3, worker_id, memory_cap_bytes=cap_bytes)
-
-    def _store(self, run_id: str) -> MemoryStore:
-        self.stores.append(MemoryStore(Path(run_id)))
-        return self.stores[-1]
-
-    def run(self, make: Callable[[], Plan], **limits: float) -> list[Event]:
-        options = Options(cards=(self.model.uuid,), safety=SafetyLimits(**limits))
-        return list(self.engine.start(Scripted(make=make), options))
-
-
 Start = Callable[..., Simulated]
-
-
-@pytest.fixture
-def simulated(tmp_path: Path) -> Start:
-    def start(*faults: Fault, card: str = CARD) -> Simulated:
-        return Simulated(tmp_path, card, faults)
-
-    return start
 
 
 def product(seconds: float = 100.0) -> Work:
@@ -82,7 +39,7 @@ def copy(seconds: float = 100.0) -> Work:
     )
 
 
-def measuring(*steps: Work | Together) -> Callable[[], Plan]:
+def scripted(*steps: Work | Together) -> Scripted:
     point = Point(id="p", card="c", metric="m", workload="w", params={}, value=1.0, unit="1")
 
     def make() -> Plan:
@@ -90,7 +47,7 @@ def measuring(*steps: Work | Together) -> Callable[[], Plan]:
         for step in steps:  # noqa: UP028  a tuple takes no answers
             yield step
 
-    return make
+    return Scripted(make=make)
 
 
 def ended_safely(found: Simulated, events: list[Event], trigger: str) -> RunFinished:
@@ -120,7 +77,7 @@ def seen(events: list[Event], quantity: Quantity) -> list[float]:
 
 def test_an_overheating_core_stops_before_the_card_slows_down(simulated: Start):
     found = simulated((10.0, "overheat", {"air_c": 95}))
-    events = found.run(measuring(product()))
+    events = found.run(scripted(product()))
     last = ended_safely(found, events, "core_hot")
     assert float(last.error_params["value"]) < 3.0
     assert max(seen(events, Quantity.CORE_TEMPERATURE_C)) < found.model.model.slowdown_c
@@ -128,13 +85,13 @@ def test_an_overheating_core_stops_before_the_card_slows_down(simulated: Start):
 
 def test_the_users_limit_stops_earlier(simulated: Start):
     found = simulated((10.0, "overheat", {"air_c": 95}))
-    last = ended_safely(found, found.run(measuring(product()), core_max_c=70.0), "core_user_limit")
+    last = ended_safely(found, found.run(scripted(product()), core_max_c=70.0), "core_user_limit")
     assert 70.0 <= float(last.error_params["value"]) < 75.0
 
 
 def test_memory_near_its_limit_stops_though_the_core_is_cool(simulated: Start):
     found = simulated((5.0, "overheat", {"air_c": 66}), card=SERVER)
-    events = found.run(measuring(copy()))
+    events = found.run(scripted(copy()))
     last = ended_safely(found, events, "memory_hot")
     assert last.error_params["limit"] == 90.0
     assert seen(events, Quantity.CORE_TEMPERATURE_C)[-1] < 84.0
@@ -142,7 +99,7 @@ def test_memory_near_its_limit_stops_though_the_core_is_cool(simulated: Start):
 
 def test_an_xid_stops(simulated: Start):
     found = simulated((12.0, "xid", {"xid": 48}))
-    events = found.run(measuring(product()))
+    events = found.run(scripted(product()))
     last = ended_safely(found, events, "xid")
     assert last.error_params["value"] == 48.0
     assert "48;" in error("safety_xid", last.error_params)
@@ -158,23 +115,23 @@ def test_an_xid_between_two_loads_stops_too(simulated: Start):
         idle_before_s=20.0,
     )
     found = simulated((15.0, "xid", {"xid": 13}))
-    ended_safely(found, found.run(measuring(work)), "xid")
+    ended_safely(found, found.run(scripted(work)), "xid")
 
 
 def test_a_fan_that_stops_under_load_stops_the_load(simulated: Start):
     found = simulated((40.0, "fan_stopped", {}))
-    last = ended_safely(found, found.run(measuring(product(300.0))), "fan_stopped")
+    last = ended_safely(found, found.run(scripted(product(300.0))), "fan_stopped")
     assert float(last.error_params["value"]) >= FAN_MUST_TURN_C
 
 
 def test_a_stopped_fan_is_noticed_across_loads_shorter_than_a_slow_tick(simulated: Start):
     found = simulated((60.0, "fan_stopped", {}))
-    ended_safely(found, found.run(measuring(product(50.0), *[product(1.0)] * 20)), "fan_stopped")
+    ended_safely(found, found.run(scripted(product(50.0), *[product(1.0)] * 20)), "fan_stopped")
 
 
 def test_a_fan_that_rests_while_the_card_is_cool_is_no_danger(simulated: Start):
     found = simulated(card="rtx-4090")
-    events = found.run(measuring(copy(12.0)))
+    events = found.run(scripted(copy(12.0)))
     assert 0.0 in seen(events, Quantity.FAN_FRACTION)
     last = events[-1]
     assert isinstance(last, RunFinished)
@@ -186,7 +143,7 @@ def test_power_that_stays_above_its_limit_stops(simulated: Start, card: str):
     found = simulated((10.0, "power_glitch", {"power_w": 600, "duration_s": 10}), card=card)
     averaged = Quantity.POWER_AVERAGE_W not in absent_quantities(found.model.facts)
     assert averaged is (card == CARD), "the others are judged by instant power"
-    last = ended_safely(found, found.run(measuring(product())), "power_above_limit")
+    last = ended_safely(found, found.run(scripted(product())), "power_above_limit")
     assert last.error_params["value"] == 600.0
     assert last.error_params["limit"] == found.model.physics.power_limit_w
 
@@ -194,20 +151,20 @@ def test_power_that_stays_above_its_limit_stops(simulated: Start, card: str):
 @pytest.mark.parametrize("power_w", [900.0, 4294967.295])
 def test_one_glitch_of_the_power_sensor_does_not(simulated: Start, power_w: float):
     found = simulated((10.0, "power_glitch", {"power_w": power_w}))
-    last = found.run(measuring(product(20.0)))[-1]
+    last = found.run(scripted(product(20.0)))[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome is Outcome.COMPLETED
 
 
 def test_a_hung_driver_call_is_silence(simulated: Start):
     found = simulated((10.0, "hung", {"duration_s": 20}))
-    last = ended_safely(found, found.run(measuring(product())), "telemetry_silent")
+    last = ended_safely(found, found.run(scripted(product())), "telemetry_silent")
     assert last.error_params["limit"] == SILENCE_S
 
 
 def test_a_short_stall_is_not(simulated: Start):
     found = simulated((10.0, "hung", {"duration_s": 2}))
-    last = found.run(measuring(product(20.0)))[-1]
+    last = found.run(scripted(product(20.0)))[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome is Outcome.COMPLETED
 
@@ -215,7 +172,7 @@ def test_a_short_stall_is_not(simulated: Start):
 @pytest.mark.parametrize("fault", [(10.0, "lost", {}), (10.0, "xid", {"xid": 79})])
 def test_a_card_lost_under_load_ends_the_run_at_once_and_says_so(simulated: Start, fault: Fault):
     found = simulated(fault)
-    events = found.run(measuring(product()))
+    events = found.run(scripted(product()))
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert (last.error_code, last.exit_code) == ("safety_card_lost", ExitCode.DEVICE)
@@ -228,7 +185,7 @@ def test_a_card_lost_under_load_ends_the_run_at_once_and_says_so(simulated: Star
 
 def test_a_card_lost_between_two_loads_ends_the_run_before_the_next(simulated: Start):
     found = simulated((9.0, "lost", {}))
-    events = found.run(measuring(product(2.0), *[product(1.0)] * 30))
+    events = found.run(scripted(product(2.0), *[product(1.0)] * 30))
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert last.error_code == "safety_card_lost"
@@ -237,7 +194,7 @@ def test_a_card_lost_between_two_loads_ends_the_run_before_the_next(simulated: S
 
 def test_a_stuck_temperature_does_not_stop(simulated: Start):
     found = simulated((10.0, "stuck_sensor", {}))
-    events = found.run(measuring(product(60.0)))
+    events = found.run(scripted(product(60.0)))
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome is Outcome.COMPLETED
@@ -247,6 +204,6 @@ def test_a_stuck_temperature_does_not_stop(simulated: Start):
 def test_two_jobs_at_once_are_both_ended(simulated: Start):
     found = simulated((20.0, "xid", {"xid": 62}))
     pair = Together(label="pair", works=(product(), product()))
-    events = found.run(measuring(pair))
+    events = found.run(scripted(pair))
     ended_safely(found, events, "xid")
     assert len([e for e in events if isinstance(e, WorkerExited)]) == 2
