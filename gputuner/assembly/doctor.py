@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.model.cards import CardInfo, CardState
+from gputuner.model.errors import UsageError
 from gputuner.model.findings import Finding, Level
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.readings import Scalar
@@ -38,6 +39,7 @@ def examine(setup: "Setup") -> tuple[Finding, ...]:
     cards = setup.cards()
     return (
         *_driver(setup, cards),
+        *_visible(setup),
         *_torch(setup.python or sys.executable, cards),
         *_window(),
         *_folder(setup.data_dir),
@@ -62,6 +64,18 @@ def _driver(setup: "Setup", cards: tuple[CardInfo, ...]) -> Iterator[Finding]:
         yield _finding(status.code, Level.BLOCKING, **status.params)
     else:
         yield _finding("driver_missing", Level.NOTE)
+
+
+def _visible(setup: "Setup") -> Iterator[Finding]:
+    """What ``CUDA_VISIBLE_DEVICES`` hides, and what in it is wrong."""
+    try:
+        notes = setup.seen().notes()
+    except UsageError as err:
+        yield _finding(err.code, Level.BLOCKING, **_scalars(err.params))
+        return
+    for note in notes:
+        hides_all = note.code in ("visible_none", "visible_repeated")
+        yield _finding(note.code, Level.BLOCKING if hides_all else Level.NOTE, **note.params)
 
 
 def _torch(python: str, cards: tuple[CardInfo, ...]) -> Iterator[Finding]:

@@ -1,5 +1,6 @@
 """The program as the options ask for it: cards, engine, sessions. Nothing starts before its first use."""
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -10,6 +11,7 @@ import psutil
 from gputuner.assembly import feeds, stages
 from gputuner.assembly.identified import reference
 from gputuner.assembly.rehearsal import rehearse
+from gputuner.assembly.visibility import Seen, instance_free_bytes
 from gputuner.catalog import load
 from gputuner.devices.selection import select
 from gputuner.engine.engine import Engine
@@ -24,12 +26,13 @@ from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.planned import PlannedStep
 from gputuner.model.quantities import Quantity
+from gputuner.model.steps import Warn
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.writer import SessionWriter
 from gputuner.settings.paths import paths
 from gputuner.settings.preferences import Preferences
 from gputuner.settings.preferences import load as load_preferences
-from gputuner.telemetry.feed import Feed, FeedState
+from gputuner.telemetry.feed import Feed, FeedState, Notice
 from gputuner.telemetry.joined import JoinedFeed
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.replayed import ReplayFeed
@@ -100,6 +103,10 @@ class Setup:
         """Every card as it stands; ``cpu`` only where there is no other, or it was named."""
         return self.feed.cards()
 
+    def notices(self) -> tuple[Notice, ...]:
+        """What the telemetry met that a reader must know, each once; starts nothing."""
+        return self._main_feed.status().notices if "_main_feed" in self.__dict__ else ()
+
     def host(self) -> HostFingerprint:
         """The machine around the cards."""
         return stages.host_of(self.data_dir)()
@@ -107,8 +114,10 @@ class Setup:
     def select(self, selection: str | None, *, for_experiment: bool) -> tuple[CardInfo, ...]:
         """The cards of ``--gpu``; without it all for viewing, and for an experiment the one that suits best.
 
+        Experiments keep to ``CUDA_VISIBLE_DEVICES``; viewing shows every card.
+
         Raises:
-            NoCard: there is none.
+            NoCard: there is none, or it is hidden.
             DeviceError: the driver does not answer.
             UsageError: the selection is empty, unknown or ambiguous.
         """
@@ -120,27 +129,50 @@ class Setup:
         if selection is not None:
             if all(c.is_cpu for c in cards) and selection.lower() not in (CPU_CARD, "all"):
                 raise NoCard("no_nvidia_card", "there is no NVIDIA card here", selector=selection)
-            chosen = select(selection, cards)
-            return tuple(c for uuid in chosen for c in cards if c.uuid == uuid)
-        return (self._best(cards),) if for_experiment else cards
+            uuids = select(selection, cards)
+            chosen = tuple(c for uuid in uuids for c in cards if c.uuid == uuid)
+            return self._visible(chosen, all_of_them=selection.lower() == "all") if for_experiment else chosen
+        return (self._best(self._visible(cards, all_of_them=True)),) if for_experiment else cards
+
+    def seen(self) -> Seen:
+        """What ``CUDA_VISIBLE_DEVICES`` leaves to experiments; nothing is hidden on simulated and replayed cards.
+
+        Raises:
+            UsageError: an entry is the beginning of several UUIDs.
+        """
+        return Seen(os.environ if self.origin is Origin.MEASURED else {}, self.cards())
+
+    def _visible(self, cards: tuple[CardInfo, ...], *, all_of_them: bool) -> tuple[CardInfo, ...]:
+        """``cards``, without hidden ones where just all were meant and one is left."""
+        seen = self.seen()
+        shown = seen.shown(cards) if all_of_them else ()
+        if not shown:
+            seen.require(cards)
+        return shown or cards
 
     def start(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool = False) -> Run:
         """Start an experiment.
 
         Raises:
             CardBusy: others compute on the card, or another gputuner uses it.
-            NoCard: the card is not there.
+            NoCard: the card is not there, or hidden by ``CUDA_VISIBLE_DEVICES``.
             StoreError: the session cannot be written.
             UsageError: the cards are replayed and the experiment needs to work on them.
         """
         if self._replay is not None and spec.needs_worker:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
+        notes: tuple[Warn, ...] = ()
+        if spec.needs_worker:
+            seen = self.seen()
+            seen.require(cards)
+            notes = seen.notes()
         options = Options(
             cards=tuple(card.uuid for card in cards),
             share=share,
             memory_cap_bytes=self._cap_bytes(cards[0]),
             safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
             seed=getattr(spec, "seed", 0),
+            notes=notes,
         )
         return self.engine.start(spec, options)
 
@@ -181,13 +213,22 @@ class Setup:
             return stages.simulated_stage(self.simulate, self._rates, SIMULATED_SEED, host)
         if self._replay is not None and isinstance(self._main_feed, ReplayFeed):
             return stages.replayed_stage(self._main_feed)
-        return stages.wall_stage(self.feed, self.python, self._rates, host)
+        seen = self.seen()
+
+        def device_uuid(card: CardInfo) -> str:
+            device = seen.device(card)
+            return device.uuid if device else card.uuid
+
+        return stages.wall_stage(self.feed, self.python, self._rates, host, device_uuid)
 
     def _open_store(self, run_id: str) -> SessionWriter:
         return SessionWriter.create(self.data_dir, run_id)
 
     def _cap_bytes(self, card: CardInfo) -> int | None:
-        if self._memory_cap_bytes is not None or not card.is_cpu:
+        if not card.is_cpu:
+            bounds = (self._memory_cap_bytes, instance_free_bytes(self.seen().device(card)))
+            return min((bound for bound in bounds if bound is not None), default=None)
+        if self._memory_cap_bytes is not None:
             return self._memory_cap_bytes
         return int(min(CPU_CAP_BYTES, CPU_CAP_SHARE * psutil.virtual_memory().available))
 

@@ -24,8 +24,13 @@ def host_of(data_dir: Path) -> Host:
     return lambda: host_fingerprint(data_dir)
 
 
-def wall_stage(feed: Feed, python: str | None, rates: Rates, host: Host) -> Stage:
-    """Real cards, watched by ``feed``, worked by child processes of the interpreter ``python``."""
+def wall_stage(
+    feed: Feed, python: str | None, rates: Rates, host: Host, device_uuid: Callable[[CardInfo], str]
+) -> Stage:
+    """Real cards, watched by ``feed``, worked by child processes of the interpreter ``python``.
+
+    ``device_uuid`` names what a worker is to see of a card: the card itself, or one of its MIG instances.
+    """
     interpreter = python or sys.executable
 
     def command(card: CardInfo, cap_bytes: int | None) -> list[str]:
@@ -35,7 +40,7 @@ def wall_stage(feed: Feed, python: str | None, rates: Rates, host: Host) -> Stag
         feed,
         host=host,
         command=command,
-        environment=lambda card: worker_environment(card.uuid, os.environ),
+        environment=lambda card: worker_environment(device_uuid(card), os.environ),
         sampling_hz=rates.fast_hz,
     )
 

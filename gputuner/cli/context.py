@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.cli.ports import OpenSetup, Setup
+from gputuner.language import sentences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Context:
 
     @contextmanager
     def setup(self, options: Options, *, experiment: bool = False) -> Generator[Setup]:
-        """The program as the options ask for it, closed afterwards.
+        """The program as the options ask for it, closed afterwards; tells what the telemetry met, each thing once.
 
         Raises:
             GputunerError: an option makes no sense, or the program cannot be opened so.
@@ -41,6 +42,9 @@ class Context:
         )
         try:
             yield setup
+            output = self.output(options)
+            for notice in setup.notices():
+                output.warn(sentences.warning(notice.code, notice.params))
         finally:
             setup.close()
 

@@ -13,7 +13,10 @@ from gputuner.language.words import N_, _, listed
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import Quantity, limiter_of
 from gputuner.model.readings import Reading, Reason
+from gputuner.model.samples import CardProcesses
 
+UNOWNED_BYTES = 256 * 2**20
+"""Less than this is the driver's own."""
 ABOUT = N_("Every card: identity, limits, link, mods recognised, each reading or why it is missing.")
 
 
@@ -37,6 +40,7 @@ def devices(
             body = document.head("devices", setup.origin)
             body["devices"] = [
                 document.card(card, {q.value: document.reading(r) for q, r in latest.of(card).items()})
+                | document.processes(setup.feed.processes(card.uuid))
                 for card in cards
             ]
             body["host"] = document.readings(host.readings)
@@ -44,6 +48,7 @@ def devices(
             return 0
         for card in cards:
             _show_card(output, card, latest.of(card))
+            _show_processes(output, setup.feed.processes(card.uuid))
         output.heading(_("This machine"))
         _show_readings(output, _names(host.readings), sentences.host_reason)
     return 0
@@ -61,6 +66,24 @@ def _show_card(output: Output, card: CardInfo, now: Mapping[Quantity, Reading]) 
     output.line("  " + _("Readings"))
     named = [(sentences.quantity(quantity), _shown(quantity, entry)) for quantity, entry in now.items()]
     _show_readings(output, named, sentences.reason, "  ")
+
+
+def _show_processes(output: Output, table: CardProcesses | None) -> None:
+    """Who is on the card, with memory where it is told, and memory that nobody seen from here owns."""
+    if table is None or not (table.processes or table.reason or table.unowned_bytes):
+        return
+    output.line("  " + _("Processes"))
+    if table.reason is not None:
+        output.line(f"    {numbers.MISSING} {sentences.reason(table.reason)}")
+    rows: list[tuple[str, str]] = []
+    for process in table.processes:
+        memory = Reading(value=process.memory_bytes, unit="bytes") if process.memory_bytes is not None else None
+        why = sentences.reason(process.memory_reason or Reason.NOT_READ)
+        shown = numbers.reading(memory) if memory else f"{numbers.MISSING} {why}"
+        rows.append((f"    {process.pid}  {process.name or process.command or '?'}", shown))
+    output.pairs(rows)
+    if table.unowned_bytes and table.unowned_bytes > UNOWNED_BYTES:
+        output.line(f"    {sentences.warning('memory_unowned', {'bytes': table.unowned_bytes})}")
 
 
 def _show_readings(

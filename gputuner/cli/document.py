@@ -13,7 +13,7 @@ from gputuner.model.events import Outcome, Warned
 from gputuner.model.points import Conditions, Point
 from gputuner.model.quantities import QUANTITIES
 from gputuner.model.readings import Reading
-from gputuner.model.samples import Sample
+from gputuner.model.samples import CardProcesses, Sample
 
 Json = dict[str, object]
 
@@ -102,6 +102,25 @@ def card(entry: CardInfo, now: Mapping[str, Json] | None = None) -> Json:
         "limits": readings(entry.readings),
         "readings": dict(now or {}),
     }
+
+
+def processes(entry: CardProcesses | None) -> Json:
+    """Who is on a card, as two keys of its object; null where it is not known."""
+    if entry is None:
+        return {"processes": None, "unowned_bytes": None}
+    known = [
+        {
+            "pid": p.pid,
+            "name": p.name,
+            "user": p.user,
+            "compute": p.compute,
+            "memory_bytes": p.memory_bytes,
+            "memory_reason": p.memory_reason.value if p.memory_reason else None,
+            "sm_utilisation": p.sm_utilisation,
+        }
+        for p in entry.processes
+    ]
+    return {"processes": None if entry.reason else known, "unowned_bytes": entry.unowned_bytes}
 
 
 def _mig(entry: MigInstance) -> Json:

@@ -17,7 +17,7 @@ from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
-from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.feed import Feed, Notice
 
 
 class Run(Protocol):
@@ -228,6 +228,10 @@ class Setup(Protocol):
 
     def cards(self) -> tuple[CardInfo, ...]:
         """Every card (the card ``cpu`` among them only where there is no other)."""
+        ...
+
+    def notices(self) -> Sequence[Notice]:
+        """What the telemetry met that a reader must know, each once; starts nothing."""
         ...
 
     def host(self) -> HostFingerprint:

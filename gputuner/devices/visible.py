@@ -72,7 +72,7 @@ def visible(environment: Mapping[str, str], cards: Sequence[CardInfo], cuda_orde
 def _listed(value: str, cards: Sequence[CardInfo], order_known: bool) -> Visibility:
     entries = [entry.strip() for entry in value.split(",")]
     if entries[0] in ("", "-1"):
-        return Visibility(devices=(), notes=(VisibleNote(code="visible_none", params={"value": value}),))
+        return Visibility(devices=(), notes=(VisibleNote(code="visible_none", params={"value": value or "''"}),))
     found: list[VisibleDevice] = []
     notes: list[VisibleNote] = []
     counted = False

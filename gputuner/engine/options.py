@@ -3,14 +3,19 @@
 from dataclasses import dataclass, field
 
 from gputuner.engine.safety import SafetyLimits
+from gputuner.model.steps import Warn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Cards by UUID, whether to share them, the memory budget in bytes, the user's safety limits, and the seed."""
+    """Cards by UUID, whether to share them, the memory budget in bytes, the user's safety limits, and the seed.
+
+    ``notes``: what the reader is to know from the start.
+    """
 
     cards: tuple[str, ...]
     share: bool = False
     memory_cap_bytes: int | None = None
     safety: SafetyLimits = field(default_factory=SafetyLimits)
     seed: int = 0
+    notes: tuple[Warn, ...] = ()

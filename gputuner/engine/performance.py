@@ -88,6 +88,8 @@ class Performance:
             unix_s=time.time(),
             version=self.version,
         )
+        for note in self.options.notes:
+            self.teller.tell(Warned, code=note.code, params=note.params)
         return found
 
     def _measure(self, card: CardInfo, loop: Loop, workers: Workers, found: Fingerprint) -> None:

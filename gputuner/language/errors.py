@@ -54,6 +54,17 @@ _CARDS: dict[str, str] = {
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
     "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
     "card_asleep": N_("{card} sleeps and is not woken by watching; start something on it first, then try again."),
+    "card_hidden": N_(
+        "CUDA_VISIBLE_DEVICES is {value} and hides {card}; measure a card that it names, or unset it first."
+    ),
+    "visible_none": N_(
+        "CUDA_VISIBLE_DEVICES is {value}, which hides every card; unset it first, or measure the processor with "
+        "--gpu cpu."
+    ),
+    "visible_repeated": N_("CUDA_VISIBLE_DEVICES names {entry} twice, which hides every card; correct it first."),
+    "visible_stops_at": N_(
+        "CUDA_VISIBLE_DEVICES: {entry} is no card, so it and what follows ({ignored}) is hidden; correct it first."
+    ),
     "card_lost": N_("{card} has fallen off the bus; the machine must be restarted before it can be used again."),
 }
 

@@ -12,6 +12,10 @@ from gputuner.language.words import N_, _
 _RUN: dict[str, str] = {
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
     "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
+    "memory_unowned": N_(
+        "{bytes:bytes} in use belong to no process that can be seen from here; usual causes are a killed training whose "
+        "workers live on, another container, or a driver that has not cleaned up."
+    ),
     "precision_skipped": N_("{precision} was left out for {workload}: {reason}."),
     "sharing_does_not_fit": N_("{jobs} trainings at once do not fit in memory; that part was left out."),
     "sharing_failed": N_("{jobs} trainings at once could not be measured."),

@@ -31,7 +31,7 @@ from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import CardProcesses, Sample
-from gputuner.telemetry.feed import Callback, FeedState, FeedStatus, Tick, Unsubscribe
+from gputuner.telemetry.feed import Callback, FeedState, FeedStatus, Notice, Tick, Unsubscribe
 
 RUN_ID = "20261130-142233-tune-a1b2"
 CARD = CardInfo(
@@ -318,6 +318,9 @@ class SetupInMemory:
 
     def cards(self) -> tuple[CardInfo, ...]:
         return self.known
+
+    def notices(self) -> Sequence[Notice]:
+        return self.feed.status().notices
 
     def host(self) -> HostFingerprint:
         return HOST
