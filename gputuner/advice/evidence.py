@@ -11,7 +11,7 @@ from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses
 
-RATE_PHASES = ("probe", "memory", "safe")
+RATE_PHASES = ("probe", "safe")
 """Phases of ``train_throughput`` that may be recommended: one job, alone, at a batch that is safe to use."""
 
 

@@ -1,7 +1,7 @@
 """The loop of a run: wait for something, meanwhile pass telemetry on, judge safety, notice cancel and the deadline."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gputuner.engine.inbox import CancelRequested, FeedEnded, FromWorker, TickArrived, WorkerGone
 from gputuner.engine.safety import SafetyWatch
@@ -47,6 +47,7 @@ class Loop:
         self.timed_out = False
         self.forced = False
         self._ending = False
+        self._pending: deque[FromWorker | WorkerGone] = deque()
 
     def now_ns(self) -> int:
         """The run's clock."""
@@ -63,6 +64,22 @@ class Loop:
         Raises:
             Interrupted: cancelled, out of time, or stopped for safety.
         """
+        return self._pending.popleft() if self._pending else self._arriving(until_ns)
+
+    def put_back(self, items: Sequence[FromWorker | WorkerGone]) -> None:
+        """Give back what was not meant for the one who waited; the next who waits gets it first, in this order."""
+        self._pending.extendleft(reversed(items))
+
+    def pause(self, until_ns: int) -> None:
+        """Let time pass; what workers say meanwhile is kept for who waits next."""
+        kept: list[FromWorker | WorkerGone] = []
+        try:
+            while (item := self._arriving(until_ns)) is not None:
+                kept.append(item)
+        finally:
+            self._pending.extend(kept)
+
+    def _arriving(self, until_ns: int) -> FromWorker | WorkerGone | None:
         while True:
             item = self._stage.inbox.get(self._wake_ns(until_ns))
             self._idle()
@@ -80,11 +97,6 @@ class Loop:
                     self._check_clock(now_ns)
                     if now_ns >= until_ns:
                         return None
-
-    def pause(self, until_ns: int) -> None:
-        """Let time pass; worker messages meanwhile are of no interest."""
-        while self.next(until_ns) is not None:
-            pass
 
     def _wake_ns(self, until_ns: int) -> int:
         wakes = [until_ns, self.now_ns() + IDLE_NS]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
-from gputuner.engine.workers import Workers
+from gputuner.engine.workers import Workers, unusable_error
 from gputuner.model.codec import from_builtins
 from gputuner.model.errors import StoreError
 from gputuner.model.points import Conditions
@@ -50,7 +50,8 @@ class Trials:
         """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
         fresh = any(w.fresh for w in works)
         ids = self._workers.take(len(works), fresh=fresh)
-        running = {worker: self._send(worker, work) for worker, work in zip(ids, works, strict=True)}
+        cap_bytes = self._workers.cap_bytes(len(works))
+        running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
         self._loop.safety.load_starts(self._loop.now_ns())
         try:
             self._until(running, lambda r: r.armed, SETUP_S)
@@ -63,7 +64,7 @@ class Trials:
             self._loop.safety.load_ends()
         return self._judge(running, works)
 
-    def _send(self, worker: str, work: Work) -> _Running:
+    def _send(self, worker: str, work: Work, cap_bytes: int | None) -> _Running:
         self._count += 1
         trial_id = f"t{self._count}"
         self._workers.send(
@@ -78,6 +79,7 @@ class Trials:
                 "warmup_s": work.warmup_s,
                 "barrier": True,
                 "seed": self._seed,
+                "memory_cap_bytes": cap_bytes,
             },
         )
         return _Running(work=work, trial_id=trial_id)
@@ -110,6 +112,8 @@ class Trials:
             self._workers.gone(item, "out_of_memory" if item.exit_code == OOM_EXIT_CODE else "crashed")
             r.result = r.result or Lost(message=item.stderr_tail[-500:] or f"exit code {item.exit_code}")
             return
+        if item.message.get("kind") == "unusable":
+            raise unusable_error(item.message)
         if item.message.get("id") != r.trial_id:
             return
         match item.message.get("kind"):
@@ -138,15 +142,16 @@ class Trials:
 
     def _await_exit(self, worker: str, why: str) -> None:
         until_ns = self._loop.now_ns() + int(EXIT_S * 1e9)
-        while True:
-            item = self._loop.next(until_ns)
-            if item is None:
-                self._workers.end(worker, why)
-                return
-            if isinstance(item, WorkerGone):
-                self._workers.gone(item, why if item.worker == worker else "crashed")
-                if item.worker == worker:
-                    return
+        others: list[FromWorker | WorkerGone] = []
+        while (item := self._loop.next(until_ns)) is not None:
+            if item.worker != worker:
+                others.append(item)
+            elif isinstance(item, WorkerGone):
+                self._workers.gone(item, why)
+                break
+        self._loop.put_back(others)
+        if item is None:
+            self._workers.end(worker, why)
 
     def _give_up(self, running: dict[str, _Running]) -> None:
         for worker, r in running.items():

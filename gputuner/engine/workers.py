@@ -12,12 +12,14 @@ from gputuner.engine.loop import Loop
 from gputuner.engine.stage import Stage, Worker
 from gputuner.model.cards import CardInfo
 from gputuner.model.errors import DeviceError, NoCard, WorkloadError
-from gputuner.model.events import WorkerExited
+from gputuner.model.events import Warned, WorkerExited
 from gputuner.model.fingerprint import TorchFingerprint
 
 START_S = 180.0
 """Importing torch from a cold disk can take a minute."""
 GRACE_S = 3.0
+KILLS = 5
+"""A process that survives so many kills hangs inside the driver; nothing more can be done to it."""
 
 
 @dataclass(slots=True)
@@ -65,6 +67,10 @@ class Workers:
             self._await_ready(worker_id)
         return ids
 
+    def cap_bytes(self, jobs: int) -> int | None:
+        """The memory that each of ``jobs`` trials at once may take; None: what there is."""
+        return None if self._memory_cap_bytes is None else self._memory_cap_bytes // jobs
+
     def start_one(self) -> None:
         """Start a worker without waiting for it."""
         self._started += 1
@@ -77,8 +83,10 @@ class Workers:
             self._await_ready(worker_id)
 
     def send(self, worker_id: str, message: Mapping[str, object]) -> None:
-        """One request to one worker."""
-        self._slots[worker_id].worker.send(message)
+        """One request to one worker; one that has gone is told of by its ``WorkerGone``."""
+        slot = self._slots.get(worker_id)
+        if slot is not None:
+            slot.worker.send(message)
 
     def gone(self, item: WorkerGone, why: str) -> None:
         """A worker ended by itself: forget it and tell."""
@@ -100,9 +108,12 @@ class Workers:
         slot.worker.terminate()
         if not self._loop.forced and self._await_gone(worker_id, GRACE_S, "terminated"):
             return
-        slot.worker.kill()
-        while not self._await_gone(worker_id, GRACE_S, "killed"):
+        for _ in range(KILLS):
             slot.worker.kill()
+            if self._await_gone(worker_id, GRACE_S, "killed"):
+                return
+        del self._slots[worker_id]
+        self._tell(Warned, code="worker_unkillable", params={"worker": worker_id})
 
     def end_all(self, why: str) -> None:
         """End every worker; nothing interrupts this."""
@@ -136,17 +147,24 @@ class Workers:
     def _await_ready(self, worker_id: str) -> None:
         slot = self._slots[worker_id]
         until_ns = self._loop.now_ns() + int(START_S * 1e9)
+        others: list[FromWorker | WorkerGone] = []
         while not slot.ready:
             item = self._loop.next(until_ns)
             if item is None:
                 self.end(worker_id, "killed")
                 raise WorkloadError("worker_start_timeout", "the worker did not start in time", seconds=START_S)
-            if isinstance(item, WorkerGone):
+            if item.worker != worker_id and (isinstance(item, WorkerGone) or self._is_ready(item.worker)):
+                others.append(item)
+            elif isinstance(item, WorkerGone):
                 self.gone(item, "crashed")
-                if item.worker == worker_id:
-                    raise WorkloadError("worker_start_failed", item.stderr_tail[-500:], exit_code=item.exit_code)
+                raise WorkloadError("worker_start_failed", item.stderr_tail[-500:], exit_code=item.exit_code)
             else:
                 self._on_start_message(item)
+        self._loop.put_back(others)
+
+    def _is_ready(self, worker_id: str) -> bool:
+        slot = self._slots.get(worker_id)
+        return slot is not None and slot.ready
 
     def _on_start_message(self, item: FromWorker) -> None:
         slot = self._slots.get(item.worker)

@@ -234,12 +234,18 @@ def check(
     phase: str,
     fresh: bool = False,
 ) -> Generator[Step, StepResult, Attempt]:
-    """Run one batch just long enough to say that it runs: the second optimizer step shows the peak."""
+    """Run one batch just long enough to say that it runs: the second optimizer step shows the peak.
+
+    A batch that will be recommended (phase ``safe``) is warmed up and measured for as long as time allows; the rate of
+    any other check is flagged as not steady.
+    """
     cost = check_cost(shape, known, setting, batch)
     step = known.step_s(setting, batch) or 1.0
     hasty = cost >= PATIENCE_S and step > 1.0
+    warmed = phase == "safe" and not hasty
     work = train_work(
-        shape, setting, batch, label, min(shape.train_s, 1.0), fresh=fresh, warmup_s=0.0,
+        shape, setting, batch, label, max(shape.train_s, 6.0 * step) if warmed else min(shape.train_s, 1.0),
+        fresh=fresh, warmup_s=max(1.0, 2.0 * step) if warmed else 0.0,
         budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0,
     )  # fmt: skip
     return (yield from _measure(course, known, setting, work, phase, cost))
@@ -250,7 +256,7 @@ def _measure(
 ) -> Generator[Step, StepResult, Attempt]:
     result = yield from course.attempt(work, cost_s)
     if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
-        trial = result.trials[0]
+        trial = replace(result.trials[0], steady=result.trials[0].steady and work.warmup_s != 0)
         bounds = [b for b in (course.context.free_bytes, trial.memory.get("capacity_bytes")) if b]
         known.capacity_bytes = float(min(bounds)) if bounds else known.capacity_bytes
         point = train_point(course, work, trial, result.conditions, phase)

@@ -18,6 +18,8 @@ BURST_S = 0.2
 """Burst: the free stretch within the first 200 ms after at least 10 s of idling (methods §1)."""
 EMULATED_BUDGET_S = 4.0
 MANY_THREADS = 8
+CLOCK_OVER = 1.01
+"""A clock measured in band may lie above the card's highest by this factor; more is a faulty measurement."""
 GIB = 1 << 30
 CPU_COPY_BYTES = 512 << 20
 
@@ -98,7 +100,10 @@ def _free(trial: Trial, conditions: Conditions | None) -> tuple[Trial, Condition
     free_s = sum(trial.iteration_s[:kept]) * float(per_window)
     notes = {name: value for name, value in trial.notes.items() if name != "clock_mhz"}
     part = replace(trial, iteration_s=trial.iteration_s[:kept], notes={**notes, "free_s": round(free_s, 4)})
-    return part, None
+    if conditions is None:
+        return part, None
+    start_c = conditions.core_temperature_start_c
+    return part, Conditions(duration_s=free_s, core_temperature_start_c=start_c, fan_fraction=conditions.fan_fraction)
 
 
 def _shares(
@@ -107,11 +112,8 @@ def _shares(
     card, precision = course.context.card, str(params["precision"])
     sheet = course.context.published.get(f"peak_{precision}")
     shares: dict[str, Scalar] = {"fraction_of_sheet": rate / sheet} if sheet else {}
-    in_band = trial.notes.get("clock_mhz")
-    clock = float(in_band) if isinstance(in_band, int | float) else None
-    if clock is None and params["phase"] != "burst" and conditions:
-        clock = conditions.sm_clock_mhz
     highest = card.number("sm_clock_max_mhz")
+    clock = _clock_mhz(trial, conditions, highest, burst=params["phase"] == "burst")
     peak = card_peak_at_clock(
         name=card.name,
         capability=card.compute_capability,
@@ -124,6 +126,18 @@ def _shares(
     if peak:
         shares["fraction_of_peak_at_clock"] = rate / peak
     return shares
+
+
+def _clock_mhz(trial: Trial, conditions: Conditions | None, highest: float | None, *, burst: bool) -> float | None:
+    """The SM clock under the load: the driver's median over a long window; for a burst, which falls between two
+    polls, the one measured in band in its wake, unless it lies above what the card can do.
+    """
+    if not burst and conditions and conditions.sm_clock_mhz:
+        return conditions.sm_clock_mhz
+    in_band = trial.notes.get("clock_mhz")
+    if not isinstance(in_band, int | float) or (highest and in_band > CLOCK_OVER * highest):
+        return None
+    return float(in_band)
 
 
 def _copy_spec(course: Course, shape: Shape) -> CopySpec:

@@ -13,14 +13,17 @@ _RUN: dict[str, str] = {
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
     "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
     "memory_unowned": N_(
-        "{bytes:bytes} in use belong to no process that can be seen from here; usual causes are a killed training whose "
-        "workers live on, another container, or a driver that has not cleaned up."
+        "{bytes:bytes} in use belong to no process that can be seen from here; usual causes are a killed training "
+        "whose workers live on, another container, or a driver that has not cleaned up."
     ),
     "precision_skipped": N_("{precision} was left out for {workload}: {reason}."),
     "sharing_does_not_fit": N_("{jobs} trainings at once do not fit in memory; that part was left out."),
     "sharing_failed": N_("{jobs} trainings at once could not be measured."),
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
     "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
+    "worker_unkillable": N_(
+        "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of it."
+    ),
     "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
     "temperature_stuck": N_(
         "The core temperature of {card} stays at {temperature_c:degC} though its power went from {power_low_w:W} to "

@@ -44,7 +44,7 @@ class SimulatedWorker:
         self._seed = seed
         self._pid = 41000 + sum(worker_id.encode())
         self._cuda = cuda or default_build(card.facts.compute_capability)
-        self._cap = memory_cap_bytes
+        self._cap = self._cap_at_start = memory_cap_bytes
         self._ready_ns = card.now_ns + int(_IMPORT_S * 1e9)
         self._started = self._open = False
         self._queue: list[Mapping[str, Any]] = []
@@ -157,6 +157,7 @@ class SimulatedWorker:
                 capped = {"capacity_bytes": free, "memory_cap_enforced": self._cap is not None, "allocator": ""}
                 self._tell(t_ns, "device", **device_facts(self._card), free_bytes=free, **capped)
             if message.get("kind") == "trial":
+                self._cap = message.get("memory_cap_bytes") or self._cap_at_start
                 self._begin(message, t_ns, t_ns + wait_ns)
 
     # --- memory ---------------------------------------------------------------------------------------------------

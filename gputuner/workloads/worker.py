@@ -7,7 +7,6 @@ Part of the worker's closure: standard library only (torch lives in ``bodies``),
 """
 
 import argparse
-import gc
 import os
 import signal
 import sys
@@ -80,7 +79,7 @@ class Worker:
                 return code
         finally:
             self._inbox.forget(trial)
-        gc.collect()
+        self._device.release()
         return None
 
     def _ensure_open(self, trial: str) -> "int | None":

@@ -70,7 +70,12 @@ def main():
         match message["kind"]:
             case "trial":
                 waiting[message["id"]] = message
-                say(kind="armed", id=message["id"])
+                how = message["params"].get("behaviour")
+                if how == "oom_while_arming":
+                    behave({**message, "params": {"behaviour": "oom"}})
+                say(kind="armed", id=message["id"], cap=message["memory_cap_bytes"])
+                if how == "dies_at_barrier":
+                    die()
             case "go":
                 trial = waiting.pop(message["id"])
                 threading.Thread(target=behave, args=(trial,), daemon=True).start()

@@ -25,6 +25,7 @@ from gputuner.model.steps import (
     OutOfMemory,
     Plan,
     Report,
+    Settle,
     StepResult,
     Together,
     Total,
@@ -253,3 +254,42 @@ def test_a_worker_killed_from_outside_is_lost_and_replaced(bench: Bench):
     assert isinstance(seen[1], (Lost, Done))
     assert isinstance(seen[2], Done)
     assert finished(events).outcome is Outcome.COMPLETED
+
+
+def test_a_worker_that_dies_while_the_card_idles_is_lost_at_once(bench: Bench):
+    """The idle pause before a cold burst: the death arrives while nobody waits for this worker."""
+    make, seen = outcomes_of([work("dies_at_barrier", idle_before_s=0.5), work()])
+    events = list(bench.start(make))
+    assert isinstance(seen[0], Lost)
+    assert isinstance(seen[1], Done)
+    assert finished(events).outcome is Outcome.COMPLETED
+
+
+def test_a_death_during_settling_is_not_forgotten(bench: Bench):
+    pids: list[int] = []
+
+    def make() -> Plan:
+        pids.append(pid_of((yield work())))
+        os.kill(pids[0], signal.SIGKILL)
+        yield Settle(label="settle", at_most_s=0.5)
+
+    events = list(bench.start(make))
+    assert finished(events).outcome is Outcome.COMPLETED
+    assert len([e for e in events if isinstance(e, WorkerExited)]) == 1
+
+
+@pytest.mark.parametrize("order", [("oom_while_arming", "ok"), ("ok", "oom_while_arming")])
+def test_out_of_memory_of_one_of_two_is_told_as_such(bench: Bench, order: tuple[str, str]):
+    make, seen = outcomes_of([Together(label="pair", works=tuple(work(how) for how in order)), work()])
+    list(bench.start(make))
+    assert isinstance(seen[0], OutOfMemory)
+    assert isinstance(seen[1], Done)
+
+
+def test_two_at_once_share_the_memory_cap():
+    """Each of two trials on a shared card may take half of what may be taken."""
+    from gputuner.engine.workers import Workers
+
+    workers = Workers(None, None, CARD, 10 * 2**30, lambda *_, **__: None)  # pyright: ignore[reportArgumentType]
+    assert workers.cap_bytes(1) == 10 * 2**30
+    assert workers.cap_bytes(2) == 5 * 2**30

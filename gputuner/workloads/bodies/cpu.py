@@ -143,6 +143,14 @@ class CpuDevice:
     def _capacity(self) -> int | None:
         return self._cap if self._cap is not None else self.free_bytes()
 
+    def limit(self, cap_bytes: int | None) -> None:
+        """Nothing: the address space is limited once, when the worker opens."""
+
+    def release(self) -> None:
+        """Give freed heap back to the system."""
+        gc.collect()
+        _trim()
+
     def begin_trial(self) -> None:
         """Give freed memory back and forget earlier peaks."""
         self.clear_peak()

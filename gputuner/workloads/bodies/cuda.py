@@ -70,7 +70,7 @@ class CudaDevice:
 
     def __init__(self, facts: DriverFacts, memory_cap_bytes: int | None) -> None:
         self._facts = facts
-        self._cap = memory_cap_bytes
+        self._cap = self._cap_at_start = memory_cap_bytes
         self._retries_before = 0
         self._free_before = 0
         self._reserved_before = 0
@@ -116,6 +116,19 @@ class CudaDevice:
         """What this process's allocator can reach: what it holds and what was free, at most the cap."""
         reach = self._free_before + self._reserved_before
         return reach if self._cap is None else min(reach, self._cap)
+
+    def limit(self, cap_bytes: "int | None") -> None:
+        """Cap the allocator; it counts nothing but its own blocks, contexts lie outside."""
+        wanted = self._cap_at_start if cap_bytes is None else cap_bytes
+        if wanted != self._cap:
+            self._cap = wanted
+            share = 1.0 if wanted is None else min(1.0, wanted / self._facts.total_bytes)
+            torch.cuda.set_per_process_memory_fraction(share, 0)
+
+    def release(self) -> None:
+        """Empty the allocator's cache."""
+        gc.collect()
+        torch.cuda.empty_cache()
 
     def begin_trial(self) -> None:
         """Empty the allocator's cache, count peaks and retries from here."""
@@ -173,6 +186,7 @@ class CudaDevice:
         if spin is None:
             return None
         marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+        spin(SPIN_CYCLES[0])  # the card is busy while the rest is queued: no launch gap falls between the marks
         marks[0].record()
         for cycles, mark in zip(SPIN_CYCLES, marks[1:], strict=True):
             spin(cycles)

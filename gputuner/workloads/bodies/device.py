@@ -42,6 +42,14 @@ class Device(Protocol):
         """Make the context, warm the libraries up, set the memory cap; facts for the ``device`` message."""
         ...
 
+    def limit(self, cap_bytes: "int | None") -> None:
+        """Let the coming trials have this much memory; None: as the worker was started with."""
+        ...
+
+    def release(self) -> None:
+        """Give back what the last trial left cached: an idle worker must not hold memory that another needs."""
+        ...
+
     def begin_trial(self) -> None:
         """Give cached memory back and forget earlier peaks."""
         ...

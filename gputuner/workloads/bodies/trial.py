@@ -47,6 +47,8 @@ class Request:
     warmup_s: float | None = None
     barrier: bool = False
     seed: int = 0
+    memory_cap_bytes: "int | None" = None
+    """Less than the worker's own cap where several trials share the card."""
 
     @classmethod
     def from_message(cls, message: dict[str, Any]) -> "Request":
@@ -61,6 +63,7 @@ class Request:
             warmup_s=None if warmup_s is None else float(warmup_s),
             barrier=bool(message.get("barrier", False)),
             seed=int(message.get("seed", 0)),
+            memory_cap_bytes=message.get("memory_cap_bytes"),
         )
 
 
@@ -114,6 +117,7 @@ class Trial:
         Raises:
             StoppedError: stopped before anything was measured.
         """
+        self._device.limit(self._request.memory_cap_bytes)
         self._device.begin_trial()
         self._tell("setup", 0.0, None, at_once=True)
         body = make()
