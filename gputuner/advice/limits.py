@@ -93,6 +93,7 @@ def thermal_rule(evidence: Evidence) -> list[Advice]:
         return []
     params = _load_params(point, conditions, held)
     params["hardware"] = hardware
+    params["fanless"] = conditions.fan_fraction is None and not evidence.card.number("fan_count")
     for name, key in (("target_c", "target_c"), ("slowdown_c", "slowdown_c")):
         value = evidence.card.number(key)
         if value is not None:

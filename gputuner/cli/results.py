@@ -69,6 +69,9 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
     if sentence:
         output.heading(_("What limits you"))
         output.line(sentence)
+        mig = card.readings.get("mig_enabled")
+        if mig is not None and mig.value is True:
+            output.line(_("MIG is on, so how busy the card was is not told; there is no utilisation to judge by."))
 
 
 def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:

@@ -75,8 +75,9 @@ def _words(entry: Advice) -> AdviceWords | None:
             key = "layout.channels_last:leave"
         case "batch.accumulate" if params.get("needed") is False:
             key = "batch.accumulate:saves"
-        case "limit.thermal" if params.get("hardware") is True:
-            key = "limit.thermal:hardware"
+        case "limit.thermal":
+            key = "limit.thermal:hardware" if params.get("hardware") is True else "limit.thermal"
+            key += ":fanless" if params.get("fanless") is True else ""
         case "jobs.one_or_two" if params.get("jobs") == 1:
             key = "jobs.one_or_two:one"
         case _:

@@ -159,6 +159,24 @@ ADVICE: dict[str, AdviceWords] = {
             N_("The fan ran at {fan_fraction:fraction}."),
         ),
     ),
+    "limit.thermal:fanless": AdviceWords(
+        title=N_("Limited by heat"),
+        action=N_("Give the card more and cooler air; it has no fan of its own that could be set."),
+        why=(
+            N_("Heat held the clock back {share:fraction} of the time ({workload})."),
+            N_("The core was at {core_c:degC}."),
+            N_("The target is {target_c:degC}."),
+        ),
+    ),
+    "limit.thermal:hardware:fanless": AdviceWords(
+        title=N_("Too hot: the hardware slows the card down"),
+        action=N_("Mend the cooling before you go on: cooler contact and the air through the card."),
+        why=(
+            N_("The hardware slowed the card down {share:fraction} of the time ({workload})."),
+            N_("The core was at {core_c:degC}."),
+            N_("Slowdown begins at {slowdown_c:degC}."),
+        ),
+    ),
     "memory_heat.suspected": AdviceWords(
         title=N_("Memory or hotspot probably too hot"),
         action=N_("Check the thermal pads of the memory and the air over the back of the card."),

@@ -4,6 +4,7 @@ import pytest
 
 from gputuner.advice.limits import link_rule, memory_rule, power_rule, thermal_rule
 from gputuner.advice.questions import questions
+from gputuner.language.advice import advice_action, advice_why
 from gputuner.model.advice import Confidence
 
 
@@ -99,3 +100,17 @@ def test_c023_no_verdict_on_heat_from_a_temperature_that_never_moves(lab):
     assert thermal_rule(moving) or memory_rule(moving)
     assert "steady_heat" in {q.id for q in questions(moving)}
     assert not lab.Evidence(card=card, points=loads(24.0, 24.0)).temperature_stuck, "too short to tell"
+
+
+@pytest.mark.parametrize("limiter", ["thermal_software", "thermal_hardware"])
+def test_c027_nobody_is_told_to_turn_up_a_fan_that_is_not_there(lab, limiter):
+    """C-027: a laptop or a passive server card."""
+    hot = load(lab, limited={limiter: 5.0}, core_temperature_end_c=87.0)
+    (told,) = thermal_rule(lab.Evidence(card=lab.card(target_c=84.0, slowdown_c=93.0, fan_count=0), points=(hot,)))
+    words = advice_action(told) + advice_why(told)
+    assert "let the fan" not in words
+    assert "contact, fan" not in words
+    with_fan = load(lab, limited={limiter: 5.0}, core_temperature_end_c=87.0, fan_fraction=0.5)
+    card = lab.card(target_c=84.0, slowdown_c=93.0, fan_count=2)
+    (other,) = thermal_rule(lab.Evidence(card=card, points=(with_fan,)))
+    assert "fan" in advice_action(other)

@@ -1,5 +1,6 @@
 """Tiers, missed ticks, breaker, lost and sleeping cards on times that are handed in."""
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -115,6 +116,27 @@ def test_every_tenth_call_taking_three_and_a_half_intervals_gives_460_samples_of
     assert len(taken) == 462  # ten in 13 s
     assert all(b - a >= S for a, b in pairwise(taken))
     assert len(taken) + sampler.missed_ticks == 600
+
+
+def test_an_hour_of_sampling_holds_on_to_nothing() -> None:
+    """C-026: 1 h at 1 Hz grows memory by less than a few MB."""
+    source = Source()
+    sampler = Sampler(source, fast_hz=1)
+
+    def hour(start_s: int) -> None:
+        while sampler.next_due_ns <= (start_s + 3600) * S:
+            sampler.due(sampler.next_due_ns)
+            source.asked.clear()
+
+    hour(0)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        hour(3600)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 200_000
 
 
 def test_the_breaker_asks_a_failing_card_ever_more_rarely_and_leaves_a_gap() -> None:
