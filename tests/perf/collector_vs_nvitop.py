@@ -5,9 +5,15 @@ Run by hand; prints figures and ratios::
     python -m venv /tmp/nvitop && /tmp/nvitop/bin/pip install nvitop==1.7.2
     .venv/bin/python -m tests.perf.collector_vs_nvitop --nvitop /tmp/nvitop/bin/python
 
-Both read eight cards of the fake NVML at the same time. With calls that answer at once the processor time is the
-reader's own. With the costs recorded on an H200 it is seen whether the fast tier keeps its rate; once more with the
-calls of all cards one after the other, as under a lock of the driver, every thousandth taking 220 ms.
+Both read eight cards of the fake NVML at the same time, half an interval apart, so that neither finds the processor's
+caches filled by the other. The collector also looks for XID errors at every tick, checks and converts every value,
+encodes and writes JSON, and guards against hangs; the program over nvitop's API drops what it reads. It runs in two
+ways: with nvitop's methods as far as there are some (they read all four clocks and three utilisations together), and
+with only the calls that the collector's readings need. The processor time of both is the kernel's, of whole processes.
+
+With calls that answer at once the processor time is the reader's own. With the costs recorded on an H200 it is seen
+whether the fast tier keeps its rate; once more with the calls of all cards one after the other, as under a lock of the
+driver, every thousandth taking 220 ms.
 """
 
 import argparse
@@ -17,6 +23,10 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gputuner.telemetry.wire import Health, Ticked, decode_line
@@ -26,79 +36,153 @@ from tests.fake_nvml.scenario import Scenario
 RECORDING = Path(__file__).parents[1] / "data" / "devices" / "nvml-h200.json"
 COLLECTOR = "import sys; from gputuner.telemetry.collector import main; sys.exit(main(sys.argv[1:]))"
 LOCKED = """
-import sys, threading
+import functools, sys, threading
 from gputuner.devices.nvml.binding import Binding
 from gputuner.devices.nvml.source import NvmlSource
 from gputuner.telemetry.collector import serve
 import time
-lock, ask, calls = threading.Lock(), Binding.ask, 0
-def asked(self, name, *args):
+lock, ask, pointer, calls = threading.Lock(), Binding.ask, Binding.pointer, 0
+def locked(function, *args):
     global calls
     with lock:
         calls += 1
         if calls % 1000 == 0:
             time.sleep(0.22)
-        return ask(self, name, *args)
-Binding.ask = asked
+        return function(*args)
+Binding.ask = lambda self, name, *args: locked(ask, self, name, *args)
+Binding.pointer = lambda self, name: functools.partial(locked, found) if (found := pointer(self, name)) else None
 sys.exit(serve(NvmlSource, sys.argv[1:]))
 """
 NVITOP = """
-import os, sys, time
-from nvitop import Device
+import sys, time
 import nvitop.api.libnvml as nvml
-seconds, devices = float(sys.argv[1]), Device.all()
+from nvitop import Device
+way, phase, devices, ask = sys.argv[1], int(sys.argv[2]) / 1e9, Device.all(), nvml.nvmlQuery
 def fast(d):
-    d.temperature(), d.sm_clock(), d.memory_clock(), d.utilization_rates(), d.memory_info()
-    nvml.nvmlQueryFieldValues(d.handle, [82, 83, 185, 186])
-    nvml.nvmlQuery("nvmlDeviceGetMarginTemperature", d.handle)
-    nvml.nvmlQuery("nvmlDeviceGetCurrentClocksEventReasons", d.handle)
+    h = d.handle
+    d.temperature(), d.memory_info()
+    ask("nvmlDeviceGetClockInfo", h, 1), ask("nvmlDeviceGetClockInfo", h, 2)
+    ask("nvmlDeviceGetUtilizationRates", h)
+    fields_of_fast_tier(h)
 def slow(d):
+    h = d.handle
+    ask("nvmlDeviceGetClockInfo", h, 0), ask("nvmlDeviceGetClockInfo", h, 3)
+    ask("nvmlDeviceGetEncoderUtilization", h), ask("nvmlDeviceGetDecoderUtilization", h)
+    rest_of_slow_tier(d)
+def fast_by_methods(d):
+    with d.oneshot():
+        d.temperature(), d.memory_info()
+        d.sm_clock(), d.memory_clock()
+        d.gpu_utilization(), d.memory_utilization()
+        fields_of_fast_tier(d.handle)
+def slow_by_methods(d):
+    with d.oneshot():
+        d.graphics_clock(), d.video_clock()
+        d.encoder_utilization(), d.decoder_utilization()
+        rest_of_slow_tier(d)
+def fields_of_fast_tier(h):
+    nvml.nvmlQueryFieldValues(h, [82, 83, 185, 186])
+    ask("nvmlDeviceGetMarginTemperature", h), ask("nvmlDeviceGetCurrentClocksEventReasons", h)
+def rest_of_slow_tier(d):
     nvml.nvmlQueryFieldValues(d.handle, [74, 76, 269, 270, 271, 190, 94, 3, 4, 142, 143])
-    d.graphics_clock(), d.video_clock(), d.encoder_utilization(), d.decoder_utilization(), d.bar1_memory_info()
-    d.performance_state(), d.fan_speed(), d.processes()
-    nvml.nvmlQuery("nvmlDeviceGetCurrPcieLinkGeneration", d.handle)
-    nvml.nvmlQuery("nvmlDeviceGetCurrPcieLinkWidth", d.handle)
+    d.bar1_memory_info(), d.performance_state(), d.processes()
+    ask("nvmlDeviceGetCurrPcieLinkGeneration", d.handle), ask("nvmlDeviceGetCurrPcieLinkWidth", d.handle)
+if way == "methods":
+    fast, slow = fast_by_methods, slow_by_methods
 for d in devices:
     fast(d), slow(d)
-began, cpu, tick = time.monotonic(), time.process_time(), 0
-while time.monotonic() - began < seconds:
+print("ready", flush=True)
+began, tick = phase + (time.monotonic() - phase) // 0.5 * 0.5 + 0.75, 0
+time.sleep(began - time.monotonic())
+while True:
     for d in devices:
         fast(d)
         if tick % 10 == 0:
             slow(d)
     tick += 1
+    if tick % 20 == 0:
+        print(tick, flush=True)
     time.sleep(max(0.0, began + tick / 2 - time.monotonic()))
-used, age = time.process_time() - cpu, time.monotonic() - began
-pages = int(open("/proc/self/statm").read().split()[1])
-print(used / age, pages * os.sysconf("SC_PAGE_SIZE"), tick / age)
 """
+WAYS = {"methods": "its methods where there are some, in oneshot()", "calls": "only the calls that these readings need"}
 
 
-def collect(script: str, env: dict[str, str], seconds: float) -> tuple[Health, Health, list[Ticked]]:
-    """First and last health of a collector that ran for ``seconds`` after its start, and its ticks between."""
-    command = [sys.executable, "-c", script]
-    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+def processor_ns(pid: int) -> int:
+    """Processor time of a whole process, ended threads included, from the kernel (Linux's clock of another process)."""
+    return time.clock_gettime_ns((~pid << 3) | 2)
+
+
+class Beside:
+    """A program over nvitop's API that runs beside the collector."""
+
+    def __init__(self, python: str, way: str, env: dict[str, str], tick_ns: int) -> None:
+        """Start it, half an interval from the collector's ``tick_ns``; wait until it has read all cards once."""
+        command = [python, "-c", NVITOP, way, str(tick_ns)]
+        self._child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
+        assert self._child.stdout is not None
+        assert self._child.stdout.readline() == b"ready\n"
+
+    def processor_ns(self) -> int:
+        """What it has used so far."""
+        return processor_ns(self._child.pid)
+
+    def end(self) -> int:
+        """End it; returns the ticks it has made (in steps of 20)."""
+        self._child.terminate()
+        ticks = self._child.communicate()[0].split()
+        return int(ticks[-1]) if ticks else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What a collector did in a measured time, and what the program beside it used in the same time."""
+
+    first: Health
+    last: Health
+    ticks: list[Ticked]
+    share: float
+    beside: float
+    beside_ticks: int
+
+
+def collect(
+    script: str, env: dict[str, str], seconds: float, start: Callable[[int], Beside] | None = None
+) -> Collected:
+    """Let a collector run for ``seconds``, beside what ``start`` (told of the time of a tick) starts meanwhile."""
+    child = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
     assert child.stdin is not None
     assert child.stdout is not None
+    beside: Beside | None = None
     first: Health | None = None
     ticks: list[Ticked] = []
+    began = used = theirs = 0
     for line in child.stdout:
         told = decode_line(line)
-        if isinstance(told, Ticked) and first is not None:
+        if isinstance(told, Ticked):
             ticks.append(told)
-        if isinstance(told, Health):
-            first = first or told
-            if told.age_s - first.age_s >= seconds:
-                child.stdin.close()
-                child.wait(30)
-                return first, told, ticks
+        if not isinstance(told, Health) or len(ticks) < 5:
+            continue
+        if start is not None and beside is None:
+            beside = start(ticks[-1].tick.t_ns)
+        elif first is None:
+            first, ticks = told, ticks[-1:]
+            began, used = time.monotonic_ns(), processor_ns(child.pid)
+            theirs = beside.processor_ns() if beside else 0
+        elif told.age_s - first.age_s >= seconds:
+            age = time.monotonic_ns() - began
+            share = (processor_ns(child.pid) - used) / age
+            theirs = beside.processor_ns() - theirs if beside else 0
+            child.stdin.close()
+            child.wait(30)
+            made = beside.end() if beside else 0
+            return Collected(first=first, last=told, ticks=ticks, share=share, beside=theirs / age, beside_ticks=made)
     raise SystemExit("the collector ended by itself")
 
 
-def report(label: str, first: Health, last: Health, ticks: list[Ticked]) -> float:
-    """Print a collector's figures; returns its share of one core."""
+def report(label: str, found: Collected) -> None:
+    """Print a collector's figures."""
+    first, last, ticks, share = found.first, found.last, found.ticks, found.share
     age_s = last.age_s - first.age_s
-    share = (last.cpu_s - first.cpu_s) / age_s
     times: dict[str, list[int]] = {}
     for told in ticks:
         for sample in told.tick.samples:
@@ -111,13 +195,13 @@ def report(label: str, first: Health, last: Health, ticks: list[Ticked]) -> floa
     if fast and slow:
         print(f"  fast reading {fast.median_s * 1e3:.2f} ms (worst {fast.worst_s * 1e3:.1f} ms), ", end="")
         print(f"slow {slow.median_s * 1e3:.2f} ms (worst {slow.worst_s * 1e3:.1f} ms)")
-    return share
 
 
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--only-at-once", action="store_true", help="leave the recorded costs out")
     parser.add_argument("--nvitop", help="Python of an environment with nvitop 1.7.2")
     given = parser.parse_args()
     recording = json.loads(RECORDING.read_text())
@@ -130,18 +214,18 @@ def main() -> None:
         base = {**os.environ, "MALLOC_ARENA_MAX": "2"}
         Scenario.from_recording(recording, 8, costs=False).write(path)
         env = {**base, **environment(path)}
-        beside = None
-        if given.nvitop:
-            command = [given.nvitop, "-c", NVITOP, str(given.seconds)]
-            beside = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
-        ours = report("calls answer at once", *collect(COLLECTOR, env, given.seconds))
-        if beside is not None:
-            theirs, memory, rate = (float(word) for word in beside.communicate()[0].split())
-            print(f"nvitop's API, at the same time: {theirs:.2%} of one core, {memory / 1e6:.1f} MB, {rate:.3f} Hz")
-            print(f"collector / nvitop: {ours / theirs:.2f}")
+        for way in WAYS if given.nvitop else ():
+            found = collect(COLLECTOR, env, given.seconds, partial(Beside, given.nvitop, way, env))
+            report("calls answer at once", found)
+            print(f"  nvitop's API, {WAYS[way]}: {found.beside:.2%} of one core, {found.beside_ticks} ticks or more")
+            print(f"  collector / nvitop: {found.share / found.beside:.2f}")
+        if not given.nvitop:
+            report("calls answer at once", collect(COLLECTOR, env, given.seconds))
+        if given.only_at_once:
+            return
         Scenario.from_recording(recording, 8, costs=True).write(path)
-        report("recorded costs", *collect(COLLECTOR, env, given.seconds))
-        report("recorded costs, one call at a time, some 220 ms", *collect(LOCKED, env, given.seconds))
+        report("recorded costs", collect(COLLECTOR, env, given.seconds))
+        report("recorded costs, one call at a time, some 220 ms", collect(LOCKED, env, given.seconds))
 
 
 if __name__ == "__main__":
