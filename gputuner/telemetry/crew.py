@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
@@ -39,25 +40,29 @@ class Job(Generic[T]):
         """True if the call may be asked for."""
         return self.asked_ns is None
 
-    def run(self, clock: Callable[[], int]) -> "Answer":
+    def run(self, begun_ns: int, clock: Callable[[], int]) -> "Answer":
         """Make the call (in a thread of the crew)."""
-        begun = clock()
         try:
-            value = self._call(begun)
+            value = self._call(begun_ns)
         except Exception as error:  # handed to the asking thread, which knows the kinds
-            return Answer(self, (clock() - begun) / NS, None, error)  # pyright: ignore[reportArgumentType]
-        return Answer(self, (clock() - begun) / NS, lambda: self._take(value))  # pyright: ignore[reportArgumentType]
+            return Answer(self, begun_ns, clock(), None, error)  # pyright: ignore[reportArgumentType]
+        return Answer(self, begun_ns, clock(), partial(self._take, value))  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answer:
     """A call is back: ``deliver`` hands its value over (in the asking thread), or ``error`` says why there is none."""
 
     job: Job[object]
-    seconds: float
-    """Wall time the call took."""
+    begun_ns: int
+    ended_ns: int
     deliver: Callable[[], None] | None = None
     error: Exception | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Wall time the call took."""
+        return (self.ended_ns - self.begun_ns) / NS
 
 
 class Relieved(BaseException):
@@ -136,20 +141,20 @@ class Crew:
 
     def wait(self, until_ns: int) -> list[Answer] | None:
         """Make the calls asked for, or rest until ``until_ns`` or an answer comes; None once ``stop`` was called."""
-        term = self.term
-        while self._waiting:
-            job = self._waiting.popleft()
-            self._call_ns = self._clock()
-            self._lock.release()
-            answer = job.run(self._clock)
-            self._lock.acquire()
+        term, waiting, clock, lock = self.term, self._waiting, self._clock, self._lock
+        while waiting:
+            job = waiting.popleft()
+            begun = self._call_ns = clock()
+            lock.release()
+            answer = job.run(begun, clock)
+            lock.acquire()
             self._answers.append(answer)
             if term != self.term:
-                self._lock.release()
+                lock.release()
                 self._bell.put(True)
                 raise Relieved
             self._call_ns = None
-            if self._clock() >= until_ns:
+            if answer.ended_ns >= until_ns:
                 break
         going = True
         if not self._answers:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import Protocol
 
 from gputuner.model.cards import CardInfo, Origin
@@ -141,9 +142,12 @@ SAME_ROW_NS = 250_000_000
 
 def merged(samples: Iterable[Sample]) -> tuple[Sample, ...]:
     """Rows in order of time: the tiers of a card that were read together become one."""
+    ordered = sorted(samples, key=attrgetter("t_ns"))
+    if len({sample.card for sample in ordered}) == len(ordered):
+        return tuple(ordered)
     rows: list[Sample] = []
     last: dict[str, int] = {}
-    for sample in sorted(samples, key=lambda sample: sample.t_ns):
+    for sample in ordered:
         place = last.get(sample.card)
         first = None if place is None else rows[place]
         if place is None or first is None or sample.t_ns - first.t_ns > SAME_ROW_NS or _overlap(first, sample):

@@ -49,8 +49,13 @@ class Ledger:
     @property
     def all_failing(self) -> bool:
         """True while there are ready cards and each gives nothing but errors."""
-        ready = self.ready()
-        return bool(ready) and all(watch.failing for watch in ready)
+        known = False
+        for watch in self.watches.values():
+            if watch.ready:
+                if not watch.failing:
+                    return False
+                known = True
+        return known
 
     def scan_due(self, now_ns: int) -> bool:
         """True if the cards are to be scanned now."""
@@ -81,14 +86,15 @@ class Ledger:
         watch = self.watches.get(sample.card)
         if watch is None or not watch.ready:
             return False
-        if asleep(sample):
-            self._changed.append(watch.slept())
-            self._scan_soon(now_ns)
-            return False
-        if failed_wholly(sample):
-            self._samples.append(sample)
-            self._failed(watch, now_ns)
-            return False
+        if not sample.values:
+            if asleep(sample):
+                self._changed.append(watch.slept())
+                self._scan_soon(now_ns)
+                return False
+            if failed_wholly(sample):
+                self._samples.append(sample)
+                self._failed(watch, now_ns)
+                return False
         self._samples.append(sample)
         failing = watch.failing
         gap = watch.good(sample.t_ns)

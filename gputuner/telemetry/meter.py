@@ -3,7 +3,6 @@
 import os
 import time
 from collections import deque
-from pathlib import Path
 from statistics import median
 
 from gputuner.telemetry.feed import CallCost
@@ -27,8 +26,12 @@ class Meter:
 
     def called(self, kind: str, seconds: float) -> None:
         """A call of this kind took so long."""
-        self._seconds.setdefault(kind, deque(maxlen=RECENT)).append(seconds)
-        self._worst[kind] = max(seconds, self._worst.get(kind, 0.0))
+        known = self._seconds.get(kind)
+        if known is None:
+            known = self._seconds[kind] = deque(maxlen=RECENT)
+        known.append(seconds)
+        if seconds > self._worst.get(kind, 0.0):
+            self._worst[kind] = seconds
 
     def sampled(self, card: str, t_ns: int) -> None:
         """A card's fast tier was read at ``t_ns``."""
@@ -59,7 +62,8 @@ class Meter:
     def memory_bytes() -> int | None:
         """Resident memory of this process; None where the system does not tell (no ``/proc``)."""
         try:
-            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+            with open("/proc/self/statm", "rb", buffering=0) as told:
+                pages = int(told.read(200).split()[1])
             return pages * os.sysconf("SC_PAGE_SIZE")
         except (OSError, ValueError, IndexError, AttributeError):
             return None

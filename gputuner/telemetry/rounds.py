@@ -15,7 +15,7 @@ from gputuner.devices.protocol import CardSource
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
 from gputuner.model.readings import Scalar
-from gputuner.model.samples import CardProcesses, Sample
+from gputuner.model.samples import CardProcesses, Sample, XidSeen
 from gputuner.telemetry.crew import Answer, Crew, Job
 from gputuner.telemetry.feed import Notice
 from gputuner.telemetry.ledger import Ledger
@@ -32,6 +32,7 @@ QUIET_S = 1.0
 SLOW_GRACE_S = 0.05
 """How long a tick's sending (not its reading) waits for slow answers, so that both tiers make one row."""
 AFTER_SUSPEND_S = 2.0
+FAST, SLOW = Tier.FAST, Tier.SLOW
 XIDS, SCAN, REOPEN = "xids", "scan", "reopen"
 
 _log = logging.getLogger(__name__)
@@ -123,10 +124,13 @@ class Rounds:
 
     def _close_ns(self) -> int:
         """When the open round is to be sent: now if all are back, else after a grace."""
-        waiting = [job for job in self._round if job.asked_ns == self._round_ns and job.kind in (Tier.FAST, Tier.SLOW)]
-        if any(job.kind == Tier.FAST for job in waiting):
-            return self._round_ns + round(self._grace_s * NS)
-        return self._round_ns + (round(min(SLOW_GRACE_S, self._grace_s) * NS) if waiting else 0)
+        opened, slow = self._round_ns, False
+        for job in self._round:
+            if job.asked_ns == opened:
+                if job.kind is FAST:
+                    return opened + round(self._grace_s * NS)
+                slow = slow or job.kind is SLOW
+        return opened + (round(min(SLOW_GRACE_S, self._grace_s) * NS) if slow else 0)
 
     def _begin(self, now: int) -> None:
         if self._open:
@@ -147,20 +151,21 @@ class Rounds:
         slow: list[str] = []
         ready = self._ledger.ready()
         for watch in ready:
-            if watch.wants(now):
-                self._plan_fast(watch.info.uuid)
-                if not watch.failing and self._slow_due(watch.info.uuid, now):
-                    slow.append(watch.info.uuid)
+            if watch.retry_ns is None or watch.wants(now):
+                uuid = watch.info.uuid
+                self._plan_fast(uuid)
+                if not watch.failing and self._slow_due(uuid, now):
+                    slow.append(uuid)
         if ready:
-            self._put(XIDS, "", self._ledger.xids, lambda _t_ns: self._source.xids())
+            self._put(XIDS, "", self._ledger.xids, self._call_xids)
         for uuid in slow:
-            self._put(Tier.SLOW, uuid, self._slow_read, partial(self._call_slow, uuid))
+            self._put(SLOW, uuid, self._slow_read, self._call_slow, uuid)
         if self._ledger.scan_due(now):
             self._put(SCAN, "", self._scanned, self._call_scan)
 
     def _plan_fast(self, uuid: str) -> None:
         self._meter.ticks += 1
-        if not self._put(Tier.FAST, uuid, self._fast_read, partial(self._source.sample, uuid, Tier.FAST)):
+        if not self._put(FAST, uuid, self._fast_read, self._source.sample, uuid, FAST):
             self._meter.missed += 1
 
     def _slow_due(self, uuid: str, now: int) -> bool:
@@ -173,18 +178,24 @@ class Rounds:
             return True
         return slow.take(now)
 
-    def _put(self, kind: str, card: str, take: Callable[[T], None], call: Callable[[int], T]) -> bool:
-        """Put the job of this kind and card (made when first needed) into the round; False if it is still out."""
+    def _put(self, kind: str, card: str, take: Callable[[T], None], call: Callable[..., T], *told: str) -> bool:
+        """Put the job of this kind and card into the round; False if it is still out.
+
+        It is made when first needed: ``call`` gets what it is ``told`` and the time.
+        """
         job = self._jobs.get((kind, card))
         if job is None:
-            job = self._jobs[kind, card] = Job(kind, card, call, take)  # pyright: ignore[reportArgumentType]
-        if not job.idle:
+            job = self._jobs[kind, card] = Job(kind, card, partial(call, *told), take)  # pyright: ignore[reportArgumentType]
+        if job.asked_ns is not None:
             return False
         self._round.append(job)  # pyright: ignore[reportArgumentType]
         return True
 
     def _call_slow(self, card: str, t_ns: int) -> tuple[Sample, CardProcesses]:
-        return self._source.sample(card, Tier.SLOW, t_ns), self._source.processes(card, t_ns)
+        return self._source.sample(card, SLOW, t_ns), self._source.processes(card, t_ns)
+
+    def _call_xids(self, _t_ns: int) -> tuple[XidSeen, ...]:
+        return self._source.xids()
 
     def _call_scan(self, _t_ns: int) -> tuple[CardInfo, ...]:
         return self._source.cards()
@@ -197,10 +208,11 @@ class Rounds:
 
     def _take(self, answer: Answer) -> None:
         job = answer.job
-        self._meter.called(job.kind, answer.seconds)
+        seconds = answer.seconds
+        self._meter.called(job.kind, seconds)
         if answer.error is not None:
             self._take_error(job, answer.error, self._clock())
-        elif answer.deliver is not None and answer.seconds <= self._rates.hang_s:
+        elif answer.deliver is not None and seconds <= self._rates.hang_s:
             answer.deliver()
 
     def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
@@ -209,7 +221,7 @@ class Rounds:
         elif job.kind == SCAN:
             self._ledger.scan_failed(now)
         elif job.card:
-            self._ledger.error(job.card, error, now, fast=job.kind == Tier.FAST)
+            self._ledger.error(job.card, error, now, fast=job.kind == FAST)
         if repr(error) not in self._logged:
             self._logged.add(repr(error))
             _log.error("%s %s failed", job.kind, job.card, exc_info=error)
@@ -247,7 +259,7 @@ class Rounds:
         for watch in self._ledger.ready():
             watch.retry_ns = None
             self._plan_fast(watch.info.uuid)
-        self._crew.ask([job for job in self._round if job.idle and job.kind == Tier.FAST], now)
+        self._crew.ask([job for job in self._round if job.idle and job.kind == FAST], now)
 
     def _has_slept(self, now: int) -> bool:
         slept = self._slept()
@@ -277,6 +289,8 @@ class Rounds:
     def _tell_hung(self, now: int) -> bool:
         """Tell of calls that hang, each once; True if there is a new one or one has come back."""
         hung = set(self._hung(now))
+        if not hung and not self._hung_told:
+            return False
         for job in hung - self._hung_told:
             self._ledger.tell("telemetry_call_hung", now, card=job.card, call=job.kind)
         news, self._hung_told = hung != self._hung_told, hung
@@ -288,7 +302,7 @@ class Rounds:
         if reopening is not None and reopening.asked_ns is not None:
             return (now - reopening.asked_ns) / NS
         asked = [watch.info.uuid for watch in self._ledger.ready() if not watch.failing]
-        jobs = [self._jobs.get((Tier.FAST, uuid)) for uuid in asked]
+        jobs = [self._jobs.get((FAST, uuid)) for uuid in asked]
         since = [job.asked_ns for job in jobs if job is not None and job.asked_ns is not None]
         return (now - max(since)) / NS if since and len(since) == len(jobs) else 0.0
 
@@ -319,9 +333,9 @@ class Rounds:
                 age_s=meter.age_s(now),
                 memory_bytes=meter.memory_bytes(),
                 interval_s=meter.interval_s(),
-                fast_cost=meter.cost(Tier.FAST),
-                slow_cost=meter.cost(Tier.SLOW),
-                hung_cards=tuple(job.card for job in self._hung(now) if job.kind == Tier.FAST),
+                fast_cost=meter.cost(FAST),
+                slow_cost=meter.cost(SLOW),
+                hung_cards=tuple(job.card for job in self._hung(now) if job.kind == FAST),
                 all_hung_s=self._all_hung_s(now),
                 failing=self._failing,
                 error=self._ledger.error_code if self._failing else "",

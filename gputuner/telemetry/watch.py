@@ -7,6 +7,8 @@ from gputuner.model.readings import Reason
 from gputuner.model.samples import Gap, Sample
 from gputuner.telemetry.schedule import NS, Backoff
 
+_READY, _NOT_READ = CardState.READY, Reason.NOT_READ
+"""Held by itself: each look into an enumeration costs more than what is done with it."""
 BREAKER_AFTER = 3
 """Failed readings in a row after which a card is left alone for a while."""
 
@@ -48,7 +50,7 @@ class CardWatch:
     @property
     def ready(self) -> bool:
         """True unless the card is lost or asleep."""
-        return self.info.state is CardState.READY
+        return self.info.state is _READY
 
     def wants(self, now_ns: int) -> bool:
         """True if the card may be asked now."""
@@ -58,9 +60,10 @@ class CardWatch:
         """A sample came; returns the gap that it ends, if there was one."""
         last, why = self.last_good_ns, self._why
         self.last_good_ns = t_ns
-        self.failures, self.retry_ns, self._why = 0, None, Reason.NOT_READ
-        self._pauses.reset()
-        if last is None or (why is Reason.NOT_READ and t_ns - last <= self._gap_after_ns):
+        if self.failures or why is not _NOT_READ:
+            self.failures, self.retry_ns, self._why = 0, None, _NOT_READ
+            self._pauses.reset()
+        if last is None or (why is _NOT_READ and t_ns - last <= self._gap_after_ns):
             return None
         return Gap(card=self.info.uuid, t0_ns=last, t1_ns=t_ns, reason=why)
 

@@ -89,6 +89,13 @@ class Binding:
             self._functions[name] = _unavailable
         return failed(code)
 
+    def pointer(self, name: str) -> Callable[..., int] | None:
+        """The library's own function, which takes C values and answers a code; None if it cannot be had."""
+        try:
+            return self.module._nvmlGetFunctionPointer(name) if self.official else None
+        except self._errors:
+            return None
+
     def _undecoded(self, function: Callable[..., Any], *args: Any) -> Any:
         """The bytes behind the binding's own decoding (it insists on UTF-8)."""
         try:

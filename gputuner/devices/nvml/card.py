@@ -51,6 +51,9 @@ class Asker:
         trouble: NVML code of a failure in this tick that points at the driver, else None.
         rejected: answers that were sentinels or impossible.
         gpm: what ``gpm`` keeps between ticks.
+        refused: lasting refusals by question, and until when they hold.
+        types: ``nvmlValueType_t`` of the fields that were answered.
+        direct: the calls that ``direct`` has made ready, if any; ``learn_ns`` when to try that next.
     """
 
     def __init__(self, card: Card) -> None:
@@ -62,7 +65,10 @@ class Asker:
         self.trouble: int | None = None
         self.rejected = 0
         self.gpm: Any = None
-        self._refused: dict[tuple[Any, ...], tuple[Failed, int]] = {}
+        self.refused: dict[tuple[Any, ...], tuple[Failed, int]] = {}
+        self.types: dict[int, int] = {}
+        self.direct: Any = None
+        self.learn_ns = 0
 
     def ask(self, name: str, *args: Any) -> Any:
         """What NVML answers about this card, or ``Failed``; lasting refusals are not asked again for a while.
@@ -81,7 +87,7 @@ class Asker:
         return self._ask((name,), name, *args)
 
     def _ask(self, key: tuple[Any, ...], name: str, *args: Any) -> Any:
-        refused = self._refused.get(key)
+        refused = self.refused.get(key)
         if refused is not None and self.t_ns < refused[1]:
             return refused[0]
         answer = self.binding.ask(name, self.handle, *args)
@@ -109,7 +115,7 @@ class Asker:
         out: dict[int, Any] = {}
         due: list[int] = []
         for field in ids:
-            refused = self._refused.get(("field", field))
+            refused = self.refused.get(("field", field))
             if refused is not None and self.t_ns < refused[1]:
                 out[field] = refused[0]
             else:
@@ -127,7 +133,8 @@ class Asker:
                 out[field] = failed(int(entry.nvmlReturn))
                 self._note(("field", field), out[field])
             else:
-                out[field] = getattr(entry.value, _VALUE_MEMBER[entry.valueType if entry.valueType < 7 else 3])
+                kind = self.types[field] = entry.valueType
+                out[field] = getattr(entry.value, _VALUE_MEMBER[kind if kind < 7 else 3])
         return out
 
     def _note(self, key: tuple[Any, ...], answer: Failed) -> None:
@@ -135,6 +142,6 @@ class Asker:
         if code in LOST:
             raise error_of(code, self.card.info.uuid)
         if code in LASTING:
-            self._refused[key] = (answer, self.t_ns + ASK_AGAIN_NS)
+            self.refused[key] = (answer, self.t_ns + ASK_AGAIN_NS)
         elif code not in QUIET:
             self.trouble = code

@@ -2,6 +2,8 @@
 """XID errors: an event set that is polled without waiting."""
 
 import ctypes
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from gputuner.devices.nvml.binding import Binding
@@ -27,6 +29,12 @@ class XidWatch:
         found = binding.ask("nvmlEventSetCreate")
         self._set: Any = None if type(found) is Failed else found
         self._cards: dict[int, str] = {}
+        self._event: Any = None
+        self._wait: Callable[[], int] | None = None
+        function, event = binding.pointer("nvmlEventSetWait_v2"), getattr(binding.module, "c_nvmlEventData_t", None)
+        if self._set is not None and function is not None and event is not None:
+            self._event = event()
+            self._wait = partial(function, self._set, ctypes.byref(self._event), ctypes.c_uint(0))
 
     def add(self, handle: Any, uuid: str) -> None:
         """Listen to a card; cards without events are left out."""
@@ -42,13 +50,20 @@ class XidWatch:
             return ()
         seen: list[XidSeen] = []
         for _ in range(_AT_MOST):
-            event = self._binding.first(("nvmlEventSetWait_v2", "nvmlEventSetWait"), self._set, 0)
-            if type(event) is Failed:
+            event = self._next()
+            if event is None:
                 break
             uuid = self._cards.get(_address(event.device))
             if uuid is not None and event.eventType & _XID:
                 seen.append(XidSeen(card=uuid, t_ns=t_ns, xid=int(event.eventData)))
         return tuple(seen)
+
+    def _next(self) -> Any:
+        """The next event, good until the one after it; None if there is none. (No exception for what is the rule.)"""
+        if self._wait is not None:
+            return None if self._wait() else self._event
+        event = self._binding.first(("nvmlEventSetWait_v2", "nvmlEventSetWait"), self._set, 0)
+        return None if type(event) is Failed else event
 
     def close(self) -> None:
         """Free the event set; idempotent."""

@@ -1,8 +1,11 @@
 # pyright: standard
 """The fast tier: temperatures, power, energy, clocks, limit reasons, utilisation and memory in about nine calls."""
 
+from struct import pack
+
 from gputuner.devices.nvml import plausible
 from gputuner.devices.nvml.card import Asker
+from gputuner.devices.nvml.direct import Call, Direct, learned
 from gputuner.devices.nvml.errors import Failed
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
@@ -16,6 +19,68 @@ REASONS = ("nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocks
 """The newer name first; before driver 535 they were called throttle reasons."""
 MEMORY = ("nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMemoryInfo")
 """The second counts what the driver reserves as used."""
+_DIRECT_FIELDS = {
+    MEMORY_TEMPERATURE: (Q.MEMORY_TEMPERATURE_C, plausible.TEMPERATURE),
+    ENERGY: (Q.ENERGY_J, plausible.MILLIJOULE),
+    POWER_AVERAGE: (Q.POWER_AVERAGE_W, plausible.MILLIWATT),
+    POWER_INSTANT: (Q.POWER_INSTANT_W, plausible.MILLIWATT),
+}
+_DIRECT = (
+    Call(
+        name=_TEMPERATURE[0],
+        asked=(0,),
+        blank=pack("=I12x", 0x100000C),
+        layout="8xi4x",
+        reads=((Q.CORE_TEMPERATURE_C, plausible.TEMPERATURE),),
+    ),
+    Call(
+        name="nvmlDeviceGetMarginTemperature",
+        blank=pack("=I4x", 0x1000008),
+        layout="4xi",
+        reads=((Q.SLOWDOWN_MARGIN_C, plausible.OFFSET),),
+    ),
+    Call(
+        name="nvmlDeviceGetClockInfo",
+        asked=(1,),
+        passed=(1,),
+        layout="I4x",
+        reads=((Q.SM_CLOCK_MHZ, plausible.MEGAHERTZ),),
+    ),
+    Call(
+        name="nvmlDeviceGetClockInfo",
+        asked=(2,),
+        passed=(2,),
+        layout="I4x",
+        reads=((Q.MEMORY_CLOCK_MHZ, plausible.MEGAHERTZ),),
+    ),
+    Call(name=REASONS[0], layout="Q", reads=((Q.LIMIT_BITS, plausible.BITS),)),
+    Call(
+        name="nvmlDeviceGetUtilizationRates",
+        layout="II",
+        reads=((Q.GPU_UTILISATION, plausible.PERCENT), (Q.MEMORY_UTILISATION, plausible.PERCENT)),
+    ),
+    Call(
+        name=MEMORY[0],
+        blank=pack("=I36x", 0x2000028),
+        layout="24xQQ",
+        reads=((Q.MEMORY_FREE_BYTES, plausible.BYTES), (Q.MEMORY_USED_BYTES, plausible.BYTES)),
+    ),
+)
+"""The calls of ``read`` on a driver that knows them all; structures and versions as in nvml.h."""
+
+
+def ready(asker: Asker, tick: Tick) -> Direct | None:
+    """The calls behind an ordinary tick, made ready; None if some of it can only be read the ordinary way."""
+    return learned(asker, tick, _DIRECT, _DIRECT_FIELDS)
+
+
+def again(asker: Asker, direct: Direct) -> Tick | None:
+    """One fast tick by calls made ready; None if it must be read the ordinary way.
+
+    Raises:
+        DeviceLost: the card is gone.
+    """
+    return direct.read(asker)
 
 
 def read(asker: Asker) -> Tick:

@@ -121,13 +121,16 @@ class Inventory:
         binding = card.binding
         driver = binding.ask("nvmlSystemGetDriverVersion")
         cuda = binding.first(("nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion"))
-        card.info = self.infos[card.info.uuid] = identify(
+        info = identify(
             card.once,
             Reading(reason=reason_of(driver.code)) if type(driver) is Failed else Reading(value=text(driver)),
             Reading(reason=reason_of(cuda.code))
             if type(cuda) is Failed
             else Reading(value=f"{cuda // 1000}.{cuda % 1000 // 10}"),
         )
+        if info != card.info:  # else the very object stays: what was made ready for it holds
+            card.info = info
+        self.infos[card.info.uuid] = card.info
 
     def reidentify(self, t_ns: int) -> None:
         """Read identity and limits of the ready cards again (a limit may have been changed meanwhile)."""

@@ -1,10 +1,12 @@
 # pyright: standard
 """The slow tier: limits, counters of time in each limit, links, fans, ECC and activity counters."""
 
+from struct import pack
 from typing import Any
 
 from gputuner.devices.nvml import gpm, plausible
 from gputuner.devices.nvml.card import Asker
+from gputuner.devices.nvml.direct import Call, Direct, learned
 from gputuner.devices.nvml.errors import Code, Failed, failed
 from gputuner.devices.nvml.fast import MEMORY
 from gputuner.devices.nvml.tick import Tick
@@ -30,6 +32,68 @@ _FIELDS = (
     _REMAPPED_CORRECTED,
     _REMAPPED_UNCORRECTED,
 )
+_APART = frozenset({Q.REMAPPED_ROWS, Q.FAN_FRACTION, Q.FAN_RPM, Q.SM_ACTIVE, Q.TENSOR_ACTIVE, Q.DRAM_ACTIVE})
+"""Read by ``again`` as ``read`` does."""
+_DIRECT_FIELDS = {
+    **{field: (quantity, plausible.NANOSECONDS) for field, quantity in _COUNTERS.items()},
+    _ENFORCED: (Q.POWER_LIMIT_ENFORCED_W, plausible.LIMIT_MILLIWATT),
+    _REPLAYS: (Q.PCIE_REPLAYS, plausible.COUNT),
+    _CORRECTED: (Q.ECC_CORRECTED, plausible.COUNT),
+    _UNCORRECTED: (Q.ECC_UNCORRECTED, plausible.COUNT),
+    _REMAPPED_CORRECTED: None,
+    _REMAPPED_UNCORRECTED: None,
+}
+
+
+def _number(name: str, quantity: Q, kind: plausible.Kind, *passed: int, answers: tuple[int, ...] = (0,)) -> Call:
+    """A call that answers one number of 32 bits (first of ``answers``)."""
+    return Call(name=name, asked=passed, passed=passed, answers=answers, layout="I4x", reads=((quantity, kind),))
+
+
+_DIRECT = (
+    _number("nvmlDeviceGetClockInfo", Q.GRAPHICS_CLOCK_MHZ, plausible.MEGAHERTZ, 0),
+    _number("nvmlDeviceGetClockInfo", Q.VIDEO_CLOCK_MHZ, plausible.MEGAHERTZ, 3),
+    _number("nvmlDeviceGetEncoderUtilization", Q.ENCODER_UTILISATION, plausible.PERCENT, answers=(0, 4)),
+    _number("nvmlDeviceGetDecoderUtilization", Q.DECODER_UTILISATION, plausible.PERCENT, answers=(0, 4)),
+    Call(
+        name=MEMORY[0],
+        blank=pack("=I36x", 0x2000028),
+        layout="16xQ16x",
+        reads=((Q.MEMORY_RESERVED_BYTES, plausible.BYTES),),
+    ),
+    Call(
+        name="nvmlDeviceGetBAR1MemoryInfo",
+        blank=bytes(24),
+        layout="16xQ",
+        reads=((Q.BAR1_USED_BYTES, plausible.BYTES),),
+    ),
+    _number("nvmlDeviceGetPerformanceState", Q.PSTATE, plausible.PSTATE),
+    _number("nvmlDeviceGetCurrPcieLinkGeneration", Q.PCIE_GENERATION, plausible.SMALL),
+    _number("nvmlDeviceGetCurrPcieLinkWidth", Q.PCIE_WIDTH, plausible.SMALL),
+)
+"""The calls of ``read`` on a driver that knows them all; structures and versions as in nvml.h."""
+
+
+def ready(asker: Asker, tick: Tick) -> Direct | None:
+    """The calls behind an ordinary tick, made ready; None if some of it can only be read the ordinary way."""
+    return learned(asker, tick, _DIRECT, _DIRECT_FIELDS, _APART)
+
+
+def again(asker: Asker, direct: Direct) -> Tick | None:
+    """One slow tick by calls made ready; None if it must be read the ordinary way.
+
+    Raises:
+        DeviceLost: the card is gone.
+    """
+    tick = direct.read(asker)
+    if tick is None:
+        return None
+    told = {field: direct.raw(field) for field in (_REMAPPED_CORRECTED, _REMAPPED_UNCORRECTED)}
+    fields = {field: failed(Code.NOT_SUPPORTED) if value is None else value for field, value in told.items()}
+    tick.put(Q.REMAPPED_ROWS, _remapped(asker, fields), plausible.COUNT)
+    _fans(asker, tick)
+    gpm.read(asker, tick)
+    return tick
 
 
 def read(asker: Asker) -> Tick:

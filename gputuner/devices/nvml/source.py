@@ -4,11 +4,12 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gputuner.devices.nvml import fast, slow
 from gputuner.devices.nvml.binding import INIT_NO_ATTACH, INIT_NO_GPUS, Binding, load
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import Asker, Card
 from gputuner.devices.nvml.errors import error_of
 from gputuner.devices.nvml.events import XidWatch
 from gputuner.devices.nvml.inventory import Inventory
@@ -24,6 +25,9 @@ from gputuner.model.samples import CardProcesses, Sample, XidSeen
 Note = tuple[str, dict[str, Scalar]]
 """Code and values of something a reader must know once."""
 _REREAD_NS = 30 * 10**9
+_LEARN_AGAIN_NS = 60 * 10**9
+"""After this time it is tried again to make a card's calls ready."""
+_FAST = Tier.FAST
 _BY_TIER = {tier: tuple(q for q, info in QUANTITIES.items() if info.tier is tier) for tier in Tier}
 
 
@@ -145,18 +149,40 @@ class NvmlSource:
             return Sample(card=card, t_ns=t_ns, values={}, missing=dict.fromkeys(_BY_TIER[tier], Reason.ASLEEP))
         if tier is Tier.ONCE:
             return Sample(card=card, t_ns=t_ns, values={})
-        asker = found.fast if tier is Tier.FAST else found.slow
+        asker = found.fast if tier is _FAST else found.slow
         asker.t_ns = t_ns
         asker.trouble = None
         try:
-            tick = (fast if tier is Tier.FAST else slow).read(asker)
+            tick = self._read(card, asker, fast if tier is _FAST else slow)
         except DeviceLost:
             self._inventory.lose(card, t_ns)
             raise
-        self._judge(card, tick)
         return Sample(card=card, t_ns=t_ns, values=tick.values, missing=tick.missing)
 
-    def _judge(self, card: str, tick: Tick) -> None:
+    def _read(self, card: str, asker: Asker, tier: ModuleType) -> Tick:
+        """One tick: by the calls made ready, else the ordinary way, after which they are made ready."""
+        direct, asker.direct = asker.direct, None
+        if direct is not None and direct.holds(asker):
+            tick = tier.again(asker, direct)
+            if tick is not None:
+                asker.direct = direct
+                if asker.trouble is not None:
+                    return self._judged(card, tick)
+                self._trouble.pop(card, None)
+                return tick
+            asker.trouble = None
+        tick = self._judged(card, tier.read(asker))
+        if asker.t_ns >= asker.learn_ns:
+            asker.direct = tier.ready(asker, tick)
+            asker.learn_ns = asker.t_ns + (_LEARN_AGAIN_NS if asker.direct is None else 0)
+        return tick
+
+    def _judged(self, card: str, tick: Tick) -> Tick:
+        """The tick, with better reasons.
+
+        Raises:
+            DeviceError: the driver answered nothing but errors.
+        """
         trouble = tick.asker.trouble
         if trouble is None:
             self._trouble.pop(card, None)
@@ -172,6 +198,7 @@ class NvmlSource:
         if missing.get(Quantity.MEMORY_RESERVED_BYTES) is Reason.DRIVER_TOO_OLD:
             key = ("nvml_memory_includes_reserved", card)
             self._notes.setdefault(key, (key[0], {"card": card}))
+        return tick
 
     def _reach(self, card: str) -> Card | None:
         """The card, or None while it sleeps.
