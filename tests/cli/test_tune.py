@@ -2,12 +2,15 @@
 
 import json
 import signal
+from dataclasses import replace
 
 import pytest
 
 from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy
 from gputuner.model.events import Outcome, PointMeasured
+from gputuner.model.readings import Reading
+from gputuner.telemetry.feed import Notice
 
 
 def test_ends_in_plain_words(program):
@@ -160,8 +163,6 @@ def test_a_bug_in_a_command_leaves_its_traceback_in_the_log(program, tmp_path):
 
 
 def test_several_cards_are_measured_in_turn(program):
-    from dataclasses import replace
-
     first = program.setup.known[0]
     program.setup.known = (first, replace(first, uuid="GPU-second", index=1))
     result = program("tune", "--gpu", "all", "--json")
@@ -198,3 +199,18 @@ def test_what_is_measured_on_a_real_card_is_not_called_simulated(program):
     document = json.loads(program("tune", "--json").out)
     assert document["simulated"] is False
     assert document["origin"] == "measured"
+
+
+def test_c020_with_mig_the_missing_utilisation_is_said(program):
+    assert "no utilisation to judge by" not in program("tune").out
+    card = program.setup.known[0]
+    program.setup.known = (replace(card, readings={**card.readings, "mig_enabled": Reading(value=True)}),)
+    assert "no utilisation to judge by" in program("tune").out
+
+
+def test_what_the_telemetry_met_is_told_once_at_the_end(program, monkeypatch):
+    notice = Notice(code="nvml_impostor", t_ns=1, params={"path": "/site/pynvml.py"}, count=3)
+    monkeypatch.setattr(type(program.setup), "notices", lambda self: (notice,))
+    result = program("tune")
+    assert result.err.count("/site/pynvml.py is not NVIDIA's") == 1
+    assert "/site/pynvml.py" not in result.out
