@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 
 from gputuner.model.points import Conditions
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
@@ -17,6 +17,9 @@ HOLE_S = 2.0
 """Two readings further apart than this and than three usual intervals have a hole between them."""
 COVERED = 0.8
 """Share of a window that must be covered by readings before a sum over it is told."""
+
+ENERGY_WINDOW_S = 5.0
+"""From this length on the energy counter tells the mean power of a window."""
 
 LINK_BEFORE_S = 10.0
 """The link is read each 5 s: a shorter window may use a reading this long before its start, if made under load."""
@@ -62,6 +65,8 @@ def conditions(samples: Iterable[Sample], t0_ns: int, t1_ns: int) -> Conditions:
 def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> Conditions:
     """Conditions from columns: medians over the window; energy from the counter, else integrated power.
 
+    Power is a mean, not a median: instant readings of a spiky load have a median beside their mean (``mean_power``).
+
     Time in each limit comes from the card's nanosecond counters where these were read closely enough for the window,
     else from the sampled reason bits (then each bit counts by itself, so that two limits at once both count).
     """
@@ -79,7 +84,7 @@ def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> 
         samples=max(len(inside(core, t0_ns, t1_ns)), len(inside(power, t0_ns, t1_ns)), *counts),
         sm_clock_mhz=middle(get(Quantity.SM_CLOCK_MHZ), t0_ns, t1_ns),
         memory_clock_mhz=middle(get(Quantity.MEMORY_CLOCK_MHZ), t0_ns, t1_ns),
-        power_w=middle(power, t0_ns, t1_ns),
+        power_w=mean_power(get, t0_ns, t1_ns),
         energy_j=energy,
         core_temperature_start_c=_near(core, t0_ns),
         core_temperature_end_c=_near(core, t1_ns),
@@ -91,6 +96,24 @@ def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> 
         limited_s=limited,
         limited_from_samples=sampled,
     )
+
+
+def mean_power(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> float | None:
+    """Mean power over the window in W.
+
+    From the energy counter over the time it covers where the window is at least 5 s long; else the mean over time of
+    the instant readings, else of the average ones; where too few lie in the window for that, their plain mean.
+    """
+    seconds = (t1_ns - t0_ns) / NS
+    counted = growth(get(Quantity.ENERGY_J), t0_ns, t1_ns) if seconds >= ENERGY_WINDOW_S else None
+    if counted is not None:
+        return counted / seconds
+    columns = [get(Quantity.POWER_INSTANT_W), get(Quantity.POWER_AVERAGE_W)]
+    for readings in columns:
+        energy = integral(readings, t0_ns, t1_ns)
+        if energy is not None:
+            return energy / seconds
+    return next((fmean(values) for values in (inside(c, t0_ns, t1_ns) for c in columns) if values), None)
 
 
 def inside(data: Column, t0_ns: int, t1_ns: int) -> list[float]:
@@ -106,16 +129,19 @@ def middle(data: Column, t0_ns: int, t1_ns: int) -> float | None:
 
 
 def best_link(data: Column, use: Column, t0_ns: int, t1_ns: int) -> float | None:
-    """The best value within the window, else the last one before it that was read under load (an idle link is slow)."""
+    """The best value within the window, else the last one before it that was read under load (an idle link is slow).
+
+    Zero, which virtual machines tell, is no link.
+    """
     seen = inside(data, t0_ns, t1_ns)
     if seen:
-        return max(seen)
+        return max(seen) or None
     times, values = data
     last = bisect_left(times, t0_ns) - 1
     if last < 0 or times[last] < t0_ns - LINK_BEFORE_S * NS:
         return None
     busy = inside(use, round(times[last] - NEAR_S * NS), round(times[last] + NEAR_S * NS))
-    return values[last] if busy and min(busy) >= LOADED else None
+    return values[last] or None if busy and min(busy) >= LOADED else None
 
 
 def _near(data: Column, t_ns: int) -> float | None:

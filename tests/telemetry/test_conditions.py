@@ -108,6 +108,7 @@ def test_the_link_is_the_best_seen_in_the_window() -> None:
     found = conditions(samples, 4 * S, 14 * S)
     assert (found.pcie_generation, found.pcie_width) == (4, 16)
     assert conditions([row(1, sm_clock_mhz=1500)], 0, 10 * S).pcie_generation is None
+    assert conditions([row(1, pcie_generation=0)], 0, 10 * S).pcie_generation is None
 
 
 @pytest.mark.parametrize(
