@@ -122,6 +122,12 @@ class Live(QObject):
         self.cards = {}
         self.now_ns = 0
 
+    def begin_anew(self, cards: Iterable[CardInfo]) -> None:
+        """Forget the past of these cards and the time; other cards keep their last readings."""
+        self.now_ns = 0
+        for info in cards:
+            self.cards[info.uuid] = LiveCard(info)
+
     def leave(self) -> None:
         """Stop listening; idempotent."""
         if self._unsubscribe is not None:

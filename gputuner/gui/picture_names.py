@@ -27,3 +27,14 @@ def picture_of_step(label: str) -> str:
     if label in LOAD_LABELS or label == "settle":
         return "load"
     return "batch"
+
+
+def picture_of_figure(metric: str) -> str:
+    """The picture that a figure belongs to."""
+    if metric.startswith(("matmul", "copy")):
+        return "peak"
+    if metric.startswith("co_run"):
+        return "together"
+    if metric.startswith(("train", "memory_per", "batch")):
+        return "batch"
+    return "load"

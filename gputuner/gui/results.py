@@ -75,7 +75,9 @@ def peak_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
     if matmul:
         top = max(max(p.value, _sheet(p) or 0.0) for p in matmul)
         rows = [_peak_row(p, top, theme.precision(str(p.params.get("precision", "")))) for p in matmul]
-        groups.append(BarGroup(title=_("Matrix multiplication against the sheet's peak"), rows=tuple(rows)))
+        known = any(row.reference is not None for row in rows)
+        title = _("Matrix multiplication against the sheet's peak") if known else _("Matrix multiplication")
+        groups.append(BarGroup(title=title, rows=tuple(rows)))
     if copy:
         top = max(max(p.value, _sheet(p) or 0.0) for p in copy)
         rows = [_peak_row(p, top, theme.sky) for p in copy]
@@ -120,9 +122,10 @@ def _peak_row(point: Point, top: float, colour: str) -> BarRow:
 def together_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
     """What two at once gain against one after the other and against one tuned job, and what each of them loses."""
     groups: list[BarGroup] = []
-    for point in of_metric(facts.points, "co_run_gain"):
+    gains = of_metric(facts.points, "co_run_gain")
+    top = 1.05 * max((v for p in gains for v in (p.value, figure(p.extra.get("alone_tuned")), 1.0) if v), default=1.0)
+    for point in gains:
         tuned = figure(point.extra.get("alone_tuned"))
-        top = max(v for v in (point.value, tuned, 1.0) if v is not None) * 1.15
         rows = [
             BarRow(name=_("one after the other"), text="1.00 ×", value=1.0, top=top, colour=theme.muted),
             _gain_row(point, top, theme),
@@ -138,7 +141,7 @@ def together_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
         groups.append(BarGroup(title=title, rows=tuple(rows), line=1.0))
     slow = of_metric(facts.points, "co_run_slowdown")
     if slow:
-        top = max([2.0, *(p.value for p in slow)]) * 1.1
+        top = max([2.0, *(p.value for p in slow)]) * 1.05
         rows = [
             BarRow(
                 name=" · ".join((_("job {number}").format(number=p.params.get("job", number)), _batch_words(p))),

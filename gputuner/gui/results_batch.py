@@ -7,6 +7,7 @@ from gputuner.gui.plots.batch_plot import BatchDot, BatchMark, BatchSeries
 from gputuner.gui.results import GIB, RATE_PHASES, figure, of_metric, point_hint
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
+from gputuner.language import numbers
 from gputuner.language.words import _
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
@@ -90,7 +91,7 @@ def _rate_series(key: _Key, points: list[Point], theme: Theme, usual: bool) -> B
         )
         for p in points
     )
-    name = f"{_name(key, usual)} {best.value:.0f}"
+    name = f"{_name(key, usual)} {numbers.number(best.value)}"
     return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] != usual)
 
 
@@ -147,9 +148,8 @@ def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Them
             )
         if dots:
             colour = theme.precision(key[0])
-            result.append(
-                BatchSeries(name=_name(key, usual), colour=colour, dots=tuple(dots), joined=False, line=fitted)
-            )
+            name = _name(key, usual) if fitted else f"{_name(key, usual)} {dots[-1].value:.1f}"
+            result.append(BatchSeries(name=name, colour=colour, dots=tuple(dots), joined=False, line=fitted))
     return result
 
 

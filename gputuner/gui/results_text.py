@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from io import StringIO
 
 from gputuner.gui.results import interval_words, value_words
+from gputuner.gui.run_state import RunFacts
 from gputuner.gui.widgets.hatch_strip import origin_sentence
-from gputuner.language import sentences
+from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
 from gputuner.model.points import Point
@@ -33,6 +34,25 @@ def markdown(points: Sequence[Point]) -> str:
         )
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def measured_with(facts: RunFacts, host: bool = True) -> str:
+    """Software and driver of a run, and with ``host`` the machine, a line each."""
+    lines: list[str] = []
+    if facts.torch is not None:
+        torch = facts.torch.torch
+        cuda = f" · CUDA {torch.cuda}" if torch.cuda else ""
+        lines.append(f"torch {torch.version}{cuda} · Python {torch.python}")
+    drivers = {card.readings["driver"].value for card in facts.cards if "driver" in card.readings} - {None}
+    lines += [_("driver {version}").format(version=driver) for driver in sorted(map(str, drivers))]
+    if facts.started is not None:
+        readings = facts.started.fingerprint.host.readings
+        for name in ("cpu", "os", "kernel", "virtual_machine") if host else ():
+            reading = readings.get(name)
+            if reading is not None and reading.value is not None:
+                lines.append(f"{sentences.reading_name(name)}: {numbers.reading(reading)}")
+        lines.append(f"gputuner {facts.started.version}")
+    return "\n".join(lines)
 
 
 def comma_separated(points: Sequence[Point]) -> str:

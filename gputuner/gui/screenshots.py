@@ -69,11 +69,10 @@ def _read_back(window: MainWindow) -> None:
     if path is None:
         return
     conductor.live.leave()
-    conductor.live.forget()
     facts = RunFacts()
     reader = window.ports.open_session(path)
     try:
-        conductor.live.learn(reader.cards())
+        conductor.live.begin_anew(reader.cards())
         for event in reader.events():
             facts.take(event)
             if isinstance(event, TelemetrySampled):

@@ -21,12 +21,12 @@ QLabel { background: transparent; }
 QLabel[role="small"] { font-size: %(small)dpx; }
 QLabel[role="muted"] { font-size: %(small)dpx; color: %(muted)s; }
 QLabel[role="unit"] { font-size: %(body)dpx; color: %(muted)s; }
-QLabel[role="title"] { font-size: %(title)dpx; font-weight: 600; }
-QLabel[role="heading"] { font-weight: 600; }
-QLabel[role="big"] { font-size: %(big)dpx; font-weight: 600; }
+QLabel[role="title"] { font-size: %(title)dpx; font-weight: 700; }
+QLabel[role="heading"] { font-weight: 700; }
+QLabel[role="big"] { font-size: %(big)dpx; font-weight: 700; }
 QLabel[role="big"][faded="true"], QLabel[role="legend"][faded="true"] { color: %(muted)s; font-weight: 400; }
 QLabel[role="legend"] { font-size: %(small)dpx; }
-QLabel[role="gain"] { color: %(accent)s; font-weight: 600; }
+QLabel[role="gain"] { color: %(accent)s; font-weight: 700; }
 QLabel[role="danger"] { color: %(danger)s; }
 QLabel[role="good"] { color: %(good)s; }
 QPlainTextEdit[role="code"] { font-family: monospace; font-size: %(code)dpx; background: %(sunk)s; color: %(text)s;
@@ -41,11 +41,12 @@ QPushButton:hover, QToolButton:hover { background: %(sunk)s; }
 QPushButton:focus, QToolButton:focus { border-color: %(accent)s; }
 QPushButton:disabled, QToolButton:disabled { color: %(muted)s; background: %(background)s; }
 QPushButton[primary="true"] { background: %(accent)s; color: %(on_accent)s; border-color: %(accent)s;
-  font-weight: 600; }
+  font-weight: 700; }
 QPushButton[primary="true"]:focus { border: 2px solid %(text)s; padding: 3px 11px; }
 QPushButton[primary="true"]:disabled { background: %(sunk)s; color: %(muted)s; border-color: %(line)s; }
-QPushButton[chip="true"] { padding: 2px 10px; }
+QPushButton[chip="true"] { padding: 3px 10px; min-height: 22px; }
 QPushButton[chip="true"]:checked { border: 1px solid %(accent)s; background: %(sunk)s; }
+QPushButton[chip="true"]:checked:focus { border: 2px solid %(accent)s; padding: 2px 9px; }
 QPushButton[quiet="true"], QToolButton[quiet="true"] { border-color: transparent; background: transparent; }
 QPushButton[quiet="true"]:hover, QToolButton[quiet="true"]:hover { background: %(sunk)s; }
 QPushButton[quiet="true"]:focus, QToolButton[quiet="true"]:focus { border-color: %(accent)s; }
@@ -53,6 +54,8 @@ QPushButton[quiet="true"]:checked, QToolButton[quiet="true"]:checked { backgroun
 QPushButton[small="true"] { font-size: %(small)dpx; padding: 1px 8px; min-height: 18px; }
 QPushButton[segment="true"] { padding: 3px 10px; }
 QPushButton[segment="true"]:checked { background: %(sunk)s; border-color: %(accent)s; color: %(accent)s; }
+QPushButton[segment="true"]:checked:focus { border: 2px solid %(accent)s; padding: 2px 9px; }
+QPushButton::menu-indicator { image: none; width: 0; }
 QToolButton[nav="true"] { text-align: left; border: 1px solid transparent; background: transparent; color: %(muted)s;
   padding: 6px 8px; }
 QToolButton[nav="true"]:hover { background: %(sunk)s; }
@@ -63,7 +66,9 @@ QToolButton::menu-indicator { image: none; width: 0; }
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(background)s; border: 1px solid %(strong_line)s;
   border-radius: %(radius)dpx; padding: 3px 8px; min-height: 22px; selection-background-color: %(accent)s;
   selection-color: %(on_accent)s; }
-QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border-color: %(accent)s; }
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid %(accent)s;
+  padding: 2px 7px; }
+QSpinBox QLineEdit:focus, QDoubleSpinBox QLineEdit:focus { border: none; padding: 0 6px; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: %(muted)s;
   border-color: %(line)s; }
 QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 6px; min-height: 0;
@@ -85,23 +90,23 @@ QCheckBox::indicator:disabled { border-color: %(line)s; }
 QMenu { background: %(surface)s; border: 1px solid %(line)s; padding: 4px; }
 QMenu::item { padding: 4px 16px; border-radius: 4px; }
 QMenu::item:selected { background: %(sunk)s; }
-QMenu::item:checked { color: %(accent)s; font-weight: 600; }
+QMenu::item:checked { color: %(accent)s; font-weight: 700; }
 
-QTableView, QListView { background: %(surface)s; border: none; selection-background-color: %(sunk)s;
-  selection-color: %(text)s; font-size: %(small)dpx; }
+QTableView, QListView { background: %(surface)s; border: 1px solid transparent; border-radius: 4px;
+  selection-background-color: %(sunk)s; selection-color: %(text)s; font-size: %(small)dpx; }
 QListView::item { padding: 4px 8px; }
 QListView::item:selected { background: %(sunk)s; color: %(text)s; }
 QTableView::item { padding: 2px 6px; border: none; }
-QTableView:focus { border: none; }
+QTableView:focus { border-color: %(accent)s; }
 QHeaderView { background: %(surface)s; }
 QHeaderView::section { background: %(surface)s; color: %(muted)s; border: none; border-bottom: 1px solid %(line)s;
-  padding: 3px 6px; font-size: %(small)dpx; }
+  padding: 3px 9px; font-size: %(small)dpx; }
 QTableCornerButton::section { background: %(surface)s; border: none; }
 
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
-QScrollBar::handle { background: %(line)s; border-radius: 3px; margin: 2px; }
-QScrollBar::handle:hover { background: %(strong_line)s; }
+QScrollBar::handle { background: %(strong_line)s; border-radius: 2px; margin: 3px; }
+QScrollBar::handle:hover { background: %(muted)s; }
 QScrollBar::handle:vertical { min-height: 24px; }
 QScrollBar::handle:horizontal { min-width: 24px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; background: none; border: none; }

@@ -59,6 +59,10 @@ class Theme:
         """The colour of a limiter."""
         return self.limiters[limiter]
 
+    def ink(self, colour: str) -> str:
+        """A series' colour as text on ``surface``."""
+        return readable(colour, self.surface)
+
     def precision(self, precision: str) -> str:
         """The colour of a training precision."""
         return str(getattr(self, _PRECISION_COLOURS.get(precision, "muted")))
@@ -106,7 +110,7 @@ LIGHT = Theme(
         Limiter.NONE: "#4f9a78",
         Limiter.IDLE: "#8a919b",
         Limiter.POWER: "#3178c6",
-        Limiter.THERMAL_SOFTWARE: "#d9820a",
+        Limiter.THERMAL_SOFTWARE: "#cf7b06",
         Limiter.THERMAL_HARDWARE: "#c62828",
         Limiter.POWER_BRAKE: "#8e4fb5",
         Limiter.USER_CAP: "#a39400",
@@ -174,6 +178,17 @@ def contrast(one: str, other: str) -> float:
 def text_on(colour: str) -> str:
     """Black or white, whichever reads better on ``colour``."""
     return max(("#000000", "#ffffff"), key=lambda text: contrast(text, colour))
+
+
+def readable(colour: str, ground: str, least: float = 4.5) -> str:
+    """``colour`` for text on ``ground``: moved towards black or white just far enough for a contrast of ``least``."""
+    goal = int(text_on(ground)[1:3], 16)
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    for step in range(21):
+        mixed = "#" + "".join(f"{round(part + (goal - part) * step / 20):02x}" for part in parts)
+        if contrast(mixed, ground) >= least:
+            return mixed
+    return text_on(ground)
 
 
 def tinted(colour: str, alpha: int) -> QColor:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gputuner.gui.pages.monitor_numbers import limited_words
+from gputuner.gui.widgets.chips import chip_names
 from gputuner.language import sentences
 from gputuner.model.cards import CardState
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
@@ -195,6 +196,22 @@ def test_eight_cards_wrap_and_tell_themselves_apart(open_window, invented, qtbot
     chips = window.monitor.chips
     assert all(chips.rect().contains(button.geometry()) for button in buttons), "no chip is cut off"
     assert window.width() == 1366
+
+
+@pytest.mark.parametrize(
+    ("cards", "names"),
+    [
+        ([(0, "RTX 3090")], ["RTX 3090"]),
+        ([(0, "RTX 3090"), (1, "RTX 3090")], ["0 · RTX 3090", "1 · RTX 3090"]),
+        ([(i, "H200") for i in range(4)], ["GPU 0", "GPU 1", "GPU 2", "GPU 3"]),
+        (
+            [(0, "NVIDIA H200"), (1, "NVIDIA H200"), (2, "GeForce RTX 3090"), (3, "L4")],
+            ["0 · H200", "1 · H200", "2 · RTX 3090", "3 · L4"],
+        ),
+    ],
+)
+def test_names_on_chips_are_short_where_cards_are_many(cards, names):
+    assert chip_names(cards) == names
 
 
 def test_keys_go_through_the_cards(open_window, invented):

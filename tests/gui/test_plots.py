@@ -1,13 +1,11 @@
 """Axes, labels and limits of the pictures."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.gui.plots.style import even_ticks, round_up, spread_apart
+from gputuner.gui.plots.style import even_ticks, round_up
 from gputuner.gui.plots.time_plot import Curve, Limit, TimeAxis, TimePlot, clock_text
 from gputuner.gui.theme import LIGHT
 
@@ -24,17 +22,6 @@ def test_ticks_are_round_and_inside(low, span, about):
     ticks = even_ticks(low, low + span, about)
     assert 1 <= len(ticks) <= 2.6 * about + 1
     assert all(low - 1e-6 * span <= t <= low + span * (1 + 1e-6) for t in ticks)
-
-
-@given(st.lists(st.floats(0, 300), min_size=1, max_size=8))
-def test_labels_are_apart_in_order_and_inside(positions):
-    placed = spread_apart(positions, 16.0, 0.0, 300.0)
-    ordered = sorted(placed)
-    assert all(b - a >= 16.0 - 1e-6 for a, b in pairwise(ordered))
-    assert ordered[0] >= -1e-6
-    assert ordered[-1] <= 300.0 + 1e-6
-    by_wish = sorted(range(len(positions)), key=lambda i: positions[i])
-    assert [placed[i] for i in by_wish] == ordered
 
 
 @pytest.mark.parametrize(
@@ -78,3 +65,42 @@ def test_curves_have_no_nan_filled_in(qtbot):
     plot.show_reading("a", None, "SM clock: not supported")
     assert plot.legends == {"a": "SM —"}
     assert plot.legend_hint("a") == "SM clock: not supported"
+
+
+def test_limits_that_lie_close_have_their_words_on_both_sides(qtbot):
+    plot = TimePlot(LIGHT, "Temperature", "°C", [Curve(key="a", name="core", colour=LIGHT.vermilion)])
+    qtbot.addWidget(plot)
+    plot.resize(400, 200)
+    plot.show()
+    close = [
+        Limit(name="core 89", value=89.0, colour=LIGHT.vermilion),
+        Limit(name="memory 95", value=95.0, colour=LIGHT.orange),
+    ]
+    plot.show_limits(close)
+    plot.show_curves({"a": (np.array([-1.0, 0.0]), np.array([40.0, 50.0]))}, 60.0)
+    assert plot.limit_words_below == {"core 89": True, "memory 95": False}
+    plot.show_limits([close[1], Limit(name="core 40", value=40.0, colour=LIGHT.vermilion)])
+    assert plot.limit_words_below == {"memory 95": False, "core 40": False}
+
+
+def test_words_of_a_limit_give_way_to_a_curve(qtbot):
+    plot = TimePlot(LIGHT, "Temperature", "°C", [Curve(key="a", name="memory", colour=LIGHT.orange)])
+    qtbot.addWidget(plot)
+    plot.resize(400, 200)
+    plot.show()
+    plot.show_limits([Limit(name="core 83", value=83.0, colour=LIGHT.vermilion)])
+    times = np.linspace(-60.0, 0.0, 121)
+    plot.show_curves({"a": (times, np.where(times < -30, 86.0, 40.0))}, 60.0)
+    assert plot.limit_words_below == {"core 83": True}
+    plot.show_curves({"a": (times, np.where(times < -30, 79.0, 40.0))}, 60.0)
+    assert plot.limit_words_below == {"core 83": False}
+
+
+def test_right_end_of_the_last_minutes_is_now(qtbot):
+    plot = TimePlot(LIGHT, "Power", "W", [Curve(key="a", name="a", colour=LIGHT.blue)])
+    qtbot.addWidget(plot)
+    axis = plot.plot.getPlotItem().getAxis("bottom")
+    plot.show_curves({}, 60.0)
+    assert axis.tickStrings([-60.0, 0.0], 1.0, 60.0) == ["−1:00", "now"]
+    plot.show_range({}, 0.0, 60.0)
+    assert axis.tickStrings([0.0, 60.0], 1.0, 60.0) == ["0", "1:00"]

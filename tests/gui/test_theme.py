@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from gputuner.gui.theme import DARK, LIGHT, Choice, contrast, pick, text_on
+from gputuner.gui.theme import DARK, LIGHT, Choice, contrast, pick, readable, text_on
 from gputuner.model.quantities import Limiter, Quantity
 
 SERIES = ("vermilion", "orange", "blue", "sky", "green", "purple", "yellow")
@@ -22,8 +22,13 @@ class TestTheme:
         for name in SERIES:
             assert contrast(getattr(theme, name), theme.surface) >= 3.0, name
         for limiter in Limiter:
-            assert contrast(theme.limiter(limiter), theme.surface) >= 2.9, limiter
+            assert contrast(theme.limiter(limiter), theme.surface) >= 3.0, limiter
         assert contrast(theme.strong_line, theme.surface) >= 3.0
+
+    def test_series_colours_as_text(self, theme):
+        for name in SERIES:
+            ink = theme.ink(getattr(theme, name))
+            assert contrast(ink, theme.surface) >= 4.5, name
 
     def test_words_on_limiter_colours(self, theme):
         for limiter in Limiter:
@@ -47,6 +52,10 @@ class TestTheme:
 def test_contrast_is_that_of_the_standard():
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.478, abs=0.01)
+
+
+def test_a_colour_that_reads_well_is_kept():
+    assert readable("#0072b2", "#ffffff") == "#0072b2"
 
 
 def test_forced_theme_wins(qapp):

@@ -1,15 +1,16 @@
 """Tune: set up, run in a thread, pictures, advice, and every way a run can end."""
 
 import threading
-from itertools import pairwise
+from itertools import combinations
 
 import pytest
 
+from gputuner.gui.plots.labelling import Box
 from gputuner.gui.run_state import Phase
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy, NoPermission
-from gputuner.model.events import Outcome, RunFinished, StepStarted
+from gputuner.model.events import Outcome, RunFinished, StepStarted, Warned
 
 
 @pytest.fixture
@@ -156,7 +157,19 @@ def test_every_outcome_is_told(open_window, invented, qtbot, outcome):
     qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
     window.tune.refresh()
     assert sentences.outcome(outcome)[1:] in window.tune.notice.text
+    assert window.tune.bar.open_button.isVisible()
     assert window.tune.bar.step_text == sentences.outcome(outcome)
+
+
+def test_a_completed_run_without_remarks_needs_no_panel(open_window, invented, qtbot):
+    events = [event for event in invented.tune_events() if not isinstance(event, Warned)]
+    window = open_window(invented.ports(runs=[invented.ScriptedRun(events)]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+    window.tune.refresh()
+    assert not window.tune.notice.isVisible()
+    assert window.tune.bar.step_text == sentences.outcome(Outcome.COMPLETED)
 
 
 def test_error_of_a_failed_run_is_a_sentence(open_window, invented, qtbot):
@@ -184,13 +197,12 @@ def test_rate_picture_holds_values_and_intervals(finished):
     assert not dots[64].checked
 
 
-def test_labels_at_the_lines_ends_do_not_collide(finished, qtbot):
-    rate = finished.tune.result.pictures.rate
-    height = rate.plot.getPlotItem().getViewBox().height()
-    top = rate.plot.getPlotItem().getViewBox().viewRange()[1][1]
-    pixels = [y / top * height for y in rate.label_tops]
-    assert len(pixels) == 3
-    assert all(a - b >= 15.9 for a, b in pairwise(pixels))
+def test_labels_collide_neither_with_each_other_nor_with_dots(finished, qtbot):
+    for picture in (finished.tune.result.pictures.rate, finished.tune.result.pictures.memory):
+        boxes = picture.label_boxes
+        assert len(boxes) >= 3
+        assert not [(a, b) for a, b in combinations(boxes, 2) if boxes[a].meets(boxes[b])]
+        assert not [words for words, box in boxes.items() for x, y in picture.dot_spots if box.meets(Box(x, y, 1, 1))]
 
 
 def test_memory_picture_has_line_limit_probes_and_the_batch_that_failed(finished):
@@ -243,7 +255,7 @@ def test_table_lists_every_figure_with_its_flags(finished):
     cells = rows.cells[rows.keys.index("train-bf16-64-probe")]
     assert cells[1].text == "1210 samples/s"
     assert cells[2].text == "1186 … 1234"
-    assert sentences.flag(facts.points[0].flags[0] if facts.points[0].flags else "throttled:power") in cells[3].text
+    assert sentences.flag(facts.points[0].flags[0] if facts.points[0].flags else "throttled:power") in cells[0].text
 
 
 def test_evidence_marks_the_figures(finished, qtbot):
@@ -254,6 +266,31 @@ def test_evidence_marks_the_figures(finished, qtbot):
     last = finished.tune.advice.cards[-1]
     last.evidence_button.click()
     assert finished.tune.result.name == "peak"
+
+
+def test_table_follows_the_picture_and_cuts_no_name(finished, qtbot):
+    result = finished.tune.result
+    metrics = {point.id: point.metric for point in finished.conductor.tune.facts.points}
+    for picture, start in (("peak", "matmul"), ("together", "co_run"), ("batch", "train")):
+        finished.tune.show_picture(picture)
+        first = result.table.rows.keys[result.table.rowAt(0)]
+        last = result.table.verticalScrollBar().value() == result.table.verticalScrollBar().maximum()
+        assert metrics[first].startswith(start) or last
+    for row in range(len(result.table.rows.keys)):
+        text = result.table.rows.cells[row][0].text
+        room = result.table.columnWidth(0) - 20
+        lines = -(-result.table.fontMetrics().horizontalAdvance(text) // room)
+        assert result.table.rowHeight(row) >= lines * 12, text
+    assert result.conditions.startswith("torch ")
+
+
+def test_nothing_is_cut_in_the_smallest_window(finished, qtbot):
+    finished.resize(finished.minimumSize())
+    result = finished.tune.result
+    qtbot.waitUntil(lambda: result.width() < 480)
+    buttons = [*result.segments.values(), result.copy_button, result.save_button]
+    qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
+    qtbot.waitUntil(lambda: result.table.columnWidth(0) >= 200)
 
 
 def test_snippet_is_copied(finished, qapp):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.icons import glyph_icon
 from gputuner.gui.live import Live, LiveCard
@@ -86,8 +86,7 @@ class MonitorPage(QWidget):
         layout.addWidget(self._bottom, 1)
 
     def _toolbar(self) -> QHBoxLayout:
-        self.span_button = QToolButton()
-        self.span_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.span_button = QPushButton()
         menu = QMenu(self.span_button)
         group = QActionGroup(menu)
         self.span_actions: list[QAction] = []
@@ -100,18 +99,16 @@ class MonitorPage(QWidget):
             menu.addAction(action)
             self.span_actions.append(action)
         self.span_button.setMenu(menu)
-        self.pause_button = QToolButton()
+        self.pause_button = QPushButton()
         self.pause_button.setCheckable(True)
         self.pause_button.clicked.connect(lambda _checked=False: self.toggle_pause())
-        self.record_button = QToolButton()
+        self.record_button = QPushButton()
         self.record_button.clicked.connect(self.record_wanted)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.chips, 1)
         top = Qt.AlignmentFlag.AlignTop
         for button in (self.span_button, self.pause_button, self.record_button):
-            button.setMinimumHeight(28)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             button.setIconSize(QSize(12, 12))
             row.addWidget(button, 0, top)
         self._label_span()

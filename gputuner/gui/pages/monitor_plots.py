@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
 from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
-from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot, clock_text
+from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
 from gputuner.language.words import _
@@ -128,8 +128,6 @@ class MonitorPlots(QWidget):
     def show_cursor(self, relative_s: float | None) -> None:
         """Put the common cursor at a time before now."""
         self._cursor = relative_s
-        at = "" if relative_s is None else f" · {clock_text(relative_s)}"
-        self.pictures["temperature"].plot.show_unit("°C" + at)
         for picture in self.pictures.values():
             picture.plot.show_cursor(relative_s)
 

@@ -13,6 +13,7 @@ from gputuner.gui.results import peak_groups, together_groups
 from gputuner.gui.results_batch import batch_picture
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
+from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.quantities import Quantity
 
@@ -28,8 +29,8 @@ class ResultPictures(QStackedWidget):
         self.rate = BatchPlot(theme, _("Rate against batch"), "")
         memory_unit = _("GiB at peak; line fitted, hollow = checked, × = does not fit")
         self.memory = BatchPlot(theme, _("Memory against batch"), memory_unit, linear=True)
-        self.peaks = Bars(theme, 116, 220)
-        self.together = Bars(theme, 160, 150)
+        self.peaks = Bars(theme)
+        self.together = Bars(theme)
         self.temperature = TimePlot(
             theme,
             _("Temperature"),
@@ -54,10 +55,12 @@ class ResultPictures(QStackedWidget):
         self._pages: dict[str, QWidget] = {
             "batch": self._column((self.rate, 3), (self.memory, 2)),
             "peak": self._framed(
-                self.peaks, _("Measured against peak"), _("outline = the sheet, hatched = the first 200 ms from cold")
+                self.peaks,
+                _("Measured against peak"),
+                _("mark = sheet; hatched = from cold, before a limit takes hold"),
             ),
             "load": self._column((self.temperature, 3), (self.power, 3), (self.clock, 2)),
-            "together": self._framed(self.together, _("Two trainings on one card"), _("bars with 95 % interval")),
+            "together": self._framed(self.together, _("Two trainings on one card"), _("dashed = 1.00 ×")),
         }
         for page in self._pages.values():
             self.addWidget(page)
@@ -139,7 +142,9 @@ class ResultPictures(QStackedWidget):
         for key, quantity in quantities.items():
             times, values = history.tracks[quantity].window(t0, t1)
             data[key] = (times - t0, values)
-            plot.show_reading(key, history.tracks[quantity].at(t1))
+            value = history.tracks[quantity].at(t1)
+            name = sentences.quantity(quantity)
+            plot.show_reading(key, value, name if value is not None else f"{name}: {_('not reported by this card')}")
         seen = any(len(times) for times, _values in data.values())
         plot.show_hint("" if seen else _("not reported by this card"))
         plot.show_range(data, 0.0, max(1.0, t1 - t0))

@@ -3,23 +3,27 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize
-from PySide6.QtGui import QGuiApplication, QPainter, QShowEvent
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.pages.result_pictures import ResultPictures
-from gputuner.gui.picture_names import NAMES, picture_of_step, titles
+from gputuner.gui.picture_names import NAMES, picture_of_figure, picture_of_step, titles
 from gputuner.gui.results import interval_words, point_hint, value_words
-from gputuner.gui.results_text import comma_separated, markdown
+from gputuner.gui.results_text import comma_separated, markdown, measured_with
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
-from gputuner.gui.widgets.labels import card
+from gputuner.gui.widgets.flow import FlowLayout
+from gputuner.gui.widgets.labels import Elided, card
 from gputuner.gui.widgets.save import ask_where
 from gputuner.gui.widgets.tables import Cell, Column, Table
 from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.points import Point
+
+NARROW = 480
+"""Below this width in pixels the table has no intervals."""
 
 
 class ResultView(QWidget):
@@ -36,19 +40,23 @@ class ResultView(QWidget):
         self.table = Table(
             theme,
             [
-                Column(_("Figure"), 0),
-                Column(_("Value"), 14, right=True),
+                Column(_("Figure and remarks"), 0),
+                Column(_("Value"), 12, right=True),
                 Column(_("95 % interval"), 12, right=True),
-                Column(_("Remarks"), 14),
             ],
             _("measured figures"),
             row_height=22,
+            wrap=True,
         )
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
         frame = card()
         inside = QVBoxLayout(frame)
         inside.setContentsMargins(4, 2, 4, 4)
+        inside.setSpacing(2)
         inside.addWidget(self.table)
+        self._conditions = Elided()
+        self._conditions.setContentsMargins(9, 0, 9, 2)
+        inside.addWidget(self._conditions)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -61,6 +69,8 @@ class ResultView(QWidget):
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(4)
+        flow = FlowLayout(4)
+        row.addLayout(flow, 1)
         group = QButtonGroup(self)
         self.segments: dict[str, QPushButton] = {}
         words = titles()
@@ -70,9 +80,8 @@ class ResultView(QWidget):
             button.setProperty("segment", True)
             button.clicked.connect(lambda _checked=False, name=name: self.show_name(name))
             group.addButton(button)
-            row.addWidget(button)
+            flow.addWidget(button)
             self.segments[name] = button
-        row.addStretch(1)
         self.copy_button = QPushButton(_("Copy"))
         self.copy_button.setToolTip(_("Copy the table as Markdown (Ctrl+Shift+C)"))
         self.copy_button.clicked.connect(self.copy_markdown)
@@ -81,7 +90,7 @@ class ResultView(QWidget):
         self.save_button.clicked.connect(self.ask_save)
         for button in (self.copy_button, self.save_button):
             button.setProperty("segment", True)
-            row.addWidget(button)
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return row
 
     def show_facts(self, facts: RunFacts, now: bool = False) -> None:
@@ -97,6 +106,12 @@ class ResultView(QWidget):
             self._chosen = name
         self.segments[name].setChecked(True)
         self.pictures.show_name(name)
+        self._show_rows()
+
+    @property
+    def conditions(self) -> str:
+        """What the figures were measured with, as the line below the table says it."""
+        return self._conditions.whole
 
     @property
     def name(self) -> str:
@@ -140,6 +155,11 @@ class ResultView(QWidget):
         widget.render(painter, QPoint())  # type: ignore[call-overload]
         painter.end()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave intervals out of a narrow table (hovering over a figure tells them)."""
+        super().resizeEvent(event)
+        self.table.setColumnHidden(2, self.width() < NARROW)
+
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while hidden."""
         super().showEvent(event)
@@ -152,16 +172,25 @@ class ResultView(QWidget):
             self._drawn = key
             self.pictures.show_facts(facts)
             self.table.rows.show_rows([(point.id, self._row(point)) for point in facts.points])
-            self.table.scrollToBottom()
+            self._show_rows()
         else:
             self.pictures.show_trace(facts)
         filled = self.pictures.filled(facts)
         for name, button in self.segments.items():
             button.setEnabled(name in filled)
+        self._conditions.show_text(measured_with(facts, host=False).replace("\n", " · "), measured_with(facts))
         has_points = bool(facts.points)
         self.copy_button.setEnabled(has_points)
         self.save_button.setEnabled(has_points)
         self._follow(filled)
+
+    def _show_rows(self) -> None:
+        """Scroll the table to the figures of the shown picture: to the newest while it runs, else to the first."""
+        keys = [point.id for point in self._facts.points if self.name == picture_of_figure(point.metric)]
+        if keys and self._facts.finished is None:
+            self.table.show_key(keys[-1], last=True)
+        elif keys:
+            self.table.show_key(keys[0])
 
     def _follow(self, filled: list[str]) -> None:
         if self._chosen is not None or not filled:
@@ -177,10 +206,10 @@ class ResultView(QWidget):
     def _row(point: Point) -> list[Cell]:
         hint = point_hint(point)
         name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
-        flags = "; ".join(sentences.flag(flag) for flag in point.flags)
+        if point.flags:
+            name += "\n" + "; ".join(sentences.flag(flag) for flag in point.flags)
         return [
             Cell(name, hint),
             Cell(value_words(point), hint),
             Cell(interval_words(point), hint, True),
-            Cell(flags, flags, True),
         ]

@@ -17,12 +17,13 @@ from PySide6.QtWidgets import (
 from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
+from gputuner.gui.results_text import measured_with
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.labels import card, label
 from gputuner.gui.widgets.notice import Notice
-from gputuner.language import numbers, sentences
+from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity
@@ -41,8 +42,6 @@ class SessionDetail(QWidget):
         self.overview = SessionOverview(theme)
         self.result = ResultView(theme)
         self.advice = AdviceColumn()
-        self.advice.setMinimumWidth(0)
-        self.advice.setMaximumWidth(16_777_215)
         self.warnings = Notice()
         advice_page = QWidget()
         advice_page.setProperty("role", "clear")
@@ -198,7 +197,7 @@ class SessionOverview(QWidget):
             plot.show_range(data, 0.0, content.length_s)
             plot.show_bands(bands)
             plot.show_hint("" if data else _("not in this session"))
-        self._about.setText(self._fingerprint(content))
+        self._about.setText(measured_with(content.facts))
         self._pointed(None)
 
     def _limits(self, name: str, card: CardInfo) -> list[Limit]:
@@ -206,13 +205,15 @@ class SessionOverview(QWidget):
         pairs = {
             "temperature": (_("core slows down {value}"), card.number("slowdown_c"), Q.CORE_TEMPERATURE_C),
             "power": (_("limit {value}"), card.number("power_limit_enforced_w"), Q.POWER_AVERAGE_W),
+            "memory": (_("total {value}"), (card.memory_total_bytes or 0) / GIB or None, Q.MEMORY_USED_BYTES),
         }
         if name not in pairs:
             return []
         words, value, quantity = pairs[name]
         if value is None:
             return []
-        return [Limit(name=words.format(value=grouped(value)), value=value, colour=theme.quantity(quantity))]
+        text = words.format(value=gib(value) if name == "memory" else grouped(value))
+        return [Limit(name=text, value=value, colour=theme.quantity(quantity), always=name == "memory")]
 
     def _pointed(self, t_s: float | None) -> None:
         content, card = self._content, self._card
@@ -225,21 +226,6 @@ class SessionOverview(QWidget):
                     index = len(band.t_s) - 1 if t_s is None else max(0, int(band.t_s.searchsorted(t_s, "right")) - 1)
                     found = float(band.mean[index])
                     value = found * factor if found == found else None
-                plot.show_reading(quantity.value, value, sentences.quantity(quantity))
-
-    @staticmethod
-    def _fingerprint(content: SessionContent) -> str:
-        facts = content.facts
-        lines: list[str] = []
-        if facts.torch is not None:
-            torch = facts.torch.torch
-            cuda = f" · CUDA {torch.cuda}" if torch.cuda else ""
-            lines.append(f"torch {torch.version}{cuda} · Python {torch.python}")
-        if facts.started is not None:
-            host = facts.started.fingerprint.host.readings
-            for name in ("cpu", "os", "kernel", "virtual_machine"):
-                reading = host.get(name)
-                if reading is not None and reading.value is not None:
-                    lines.append(f"{sentences.reading_name(name)}: {numbers.reading(reading)}")
-            lines.append(f"gputuner {facts.started.version}")
-        return "\n".join(lines)
+                name = sentences.quantity(quantity)
+                hint = name if band is not None else f"{name}: {_('not in this session')}"
+                plot.show_reading(quantity.value, value, hint)

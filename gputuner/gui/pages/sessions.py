@@ -52,7 +52,7 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 14), Column(_("What"), 6), Column(_("Card"), 0), Column(_("Length"), 11)],
+            [Column(_("When"), 14), Column(_("What"), 6), Column(_("Card"), 0), Column(_("Length"), 9)],
             _("stored sessions"),
             row_height=26,
         )
@@ -89,8 +89,8 @@ class SessionsPage(QWidget):
         self._said = label("", "muted", wrap=True)
         head.addWidget(self._said)
         list_frame = card()
-        list_frame.setMinimumWidth(420)
-        list_frame.setMaximumWidth(440)
+        list_frame.setMinimumWidth(440)
+        list_frame.setMaximumWidth(480)
         inside = QVBoxLayout(list_frame)
         inside.setContentsMargins(4, 4, 4, 4)
         inside.addWidget(self.table)
@@ -101,6 +101,7 @@ class SessionsPage(QWidget):
         self._filler = QWidget()
         self._filler.setProperty("role", "clear")
         self._right.addWidget(self._filler, 1)
+        self._right.addStretch(0)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 10, 16, 12)
         layout.setSpacing(8)

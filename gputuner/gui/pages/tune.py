@@ -3,8 +3,8 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.gui.live import Live
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PREVIEW_MS = 350
 """Pause after the last change of the form before the dry run is asked for."""
+
+WIDE = 1150
+"""From this width on (pixels) the side columns have their full width."""
 
 
 class TunePage(QWidget):
@@ -63,7 +66,8 @@ class TunePage(QWidget):
         self.setup.changed.connect(self._form_changed)
         self.bar.start_wanted.connect(self.start)
         self.bar.stop_wanted.connect(self.stop_wanted)
-        self.notice.acted.connect(self._notice_acted)
+        self.bar.open_wanted.connect(self.sessions_wanted)
+        self.notice.acted.connect(self.start)
         self.advice.evidence_wanted.connect(self._show_evidence)
         state.changed.connect(self._schedule)
         state.traced.connect(self._schedule)
@@ -71,9 +75,9 @@ class TunePage(QWidget):
         self.refresh()
 
     def _build(self) -> None:
-        scroll = QScrollArea()
+        self._left = scroll = QScrollArea()
         scroll.setWidgetResizable(True)
-        scroll.setFixedWidth(280)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidget(self.setup)
         self._centre = QVBoxLayout()
         self._centre.setSpacing(8)
@@ -91,6 +95,13 @@ class TunePage(QWidget):
         layout.setSpacing(8)
         layout.addWidget(self.bar)
         layout.addLayout(columns, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow side columns in a narrow window."""
+        super().resizeEvent(event)
+        left, right = (280, 320) if self.width() >= WIDE else (236, 264)
+        self._left.setFixedWidth(left)
+        self.advice.setFixedWidth(right)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Load the pictures once, and say what would happen."""
@@ -161,6 +172,7 @@ class TunePage(QWidget):
         state, facts = self._state, self._state.facts
         self.setup.set_busy(state.busy)
         self._show_bar()
+        self.bar.open_button.setVisible(state.phase is Phase.OVER)
         title, more, button = self._message()
         self.notice.say(title, more, button)
         self.advice.show_advice(facts.advice, facts.questions, self._advice_hint())
@@ -222,8 +234,10 @@ class TunePage(QWidget):
                 told.insert(0, sentences.error(finished.error_code, finished.error_params, finished.error_text))
             if finished.settings_restored is False:
                 told.insert(0, _("The card's settings could not all be put back"))
+            if finished.outcome is Outcome.COMPLETED and not told and facts.points:
+                return "", "", ""  # the bar says it
             title = sentences.outcome(finished.outcome)
-            return title[:1].upper() + title[1:], "\n".join(dict.fromkeys(told)), _("Open in Sessions")
+            return title[:1].upper() + title[1:], "\n".join(dict.fromkeys(told)), ""
         if state.busy and facts.warnings:
             last = facts.warnings[-1]
             return sentences.warning(last.code, last.params), "", ""
@@ -238,12 +252,6 @@ class TunePage(QWidget):
         if self._state.busy:
             return _("Advice appears here when the run has measured enough")
         return _("Advice appears here after a run; it always rests on what was measured")
-
-    def _notice_acted(self) -> None:
-        if self._state.phase is Phase.OVER:
-            self.sessions_wanted.emit()
-        else:
-            self.start()
 
     def _show_evidence(self, evidence: tuple[str, ...]) -> None:
         if self.result is not None:

@@ -52,13 +52,14 @@ class TuneSetup(QFrame):
         layout.addSpacing(8)
         layout.addWidget(self.form)
         layout.addWidget(self.share)
-        layout.addStretch(1)
+        layout.addSpacing(10)
         layout.addWidget(rule())
         layout.addSpacing(6)
         layout.addWidget(label(_("What will happen"), "heading"))
         layout.addWidget(self._plan)
         layout.addSpacing(4)
         layout.addWidget(self._kept)
+        layout.addStretch(1)
         self._kept.setText(
             _(
                 "No setting of the card is changed. The load stops by itself 3 °C before the core slows down, on an "

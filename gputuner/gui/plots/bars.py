@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gputuner.gui.fonts import painted
@@ -13,6 +13,8 @@ from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
 
 ROW, GROUP = 26, 28
 """Height of a row and of a group's heading in pixels."""
+EDGE, GAP = 12, 10
+"""Pixels at the edges and between columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +45,12 @@ class BarGroup:
 
 
 class Bars(QWidget):
-    """Groups of bars, painted."""
+    """Groups of bars, painted: name, bar, value and note, each in a column as wide as its longest words."""
 
-    def __init__(self, theme: Theme, name_width: int = 150, text_width: int = 150) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._names, self._texts = name_width, text_width
+        self._names, self._texts, self._notes = 0.0, 0.0, 0.0
         self._groups: tuple[BarGroup, ...] = ()
         self._marked: frozenset[str] = frozenset()
         self._stretch = 1.0
@@ -64,8 +66,27 @@ class Bars(QWidget):
         """Show these groups."""
         if tuple(groups) != self._groups:
             self._groups = tuple(groups)
+            self._measure()
             self.updateGeometry()
             self.update()
+
+    def _measure(self) -> None:
+        metrics = QFontMetricsF(self._font)
+        rows = [row for group in self._groups for row in group.rows]
+
+        def widest(words: list[str]) -> float:
+            return max((metrics.horizontalAdvance(word) for word in words), default=0.0)
+
+        self._names = widest([row.name for row in rows])
+        self._texts = widest([row.text for row in rows])
+        notes = widest([row.note for row in rows])
+        self._notes = notes + GAP if notes else 0.0
+
+    @property
+    def columns(self) -> tuple[float, float, float, float]:
+        """Left ends of bar, value and note, and the right end of the notes, in pixels."""
+        value = self._left() + self._room() + GAP
+        return self._left(), value, value + self._texts + GAP, value + self._texts + self._notes
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark the bars of these points as evidence."""
@@ -96,7 +117,7 @@ class Bars(QWidget):
                 y += ROW * self._stretch
             if group.line is not None and group.rows:
                 x = self._left() + min(1.0, group.line / group.rows[0].top) * self._room()
-                painter.setPen(QPen(QColor(self._theme.muted), 1, Qt.PenStyle.DashLine))
+                painter.setPen(QPen(QColor(self._theme.text), 1, Qt.PenStyle.DashLine))
                 painter.drawLine(QPointF(x, top), QPointF(x, y))
 
     def _roomy(self) -> float:
@@ -106,14 +127,14 @@ class Bars(QWidget):
         return 1.0 + min(0.5, max(0.0, spare / max(1, rows * ROW)))
 
     def _left(self) -> float:
-        return 12.0 + self._names
+        return EDGE + min(self._names, 0.35 * self.width()) + GAP
 
     def _room(self) -> float:
-        return max(40.0, self.width() - self._left() - self._texts - 12)
+        return max(40.0, self.width() - self._left() - GAP - self._texts - self._notes - EDGE)
 
     def _heading(self, painter: QPainter, title: str, y: float) -> None:
         painter.setPen(QColor(self._theme.muted))
-        painter.drawText(QRectF(12, y, self.width() - 24, GROUP - 4), Qt.AlignmentFlag.AlignVCenter, title)
+        painter.drawText(QRectF(EDGE, y, self.width() - 2 * EDGE, GROUP - 4), Qt.AlignmentFlag.AlignVCenter, title)
 
     def _row(self, painter: QPainter, row: BarRow, y: float) -> None:
         left, room = self._left(), self._room()
@@ -121,8 +142,8 @@ class Bars(QWidget):
         per = room / max(1e-12, row.top)
         painter.setPen(QColor(self._theme.text))
         align = Qt.AlignmentFlag.AlignVCenter
-        name = painter.fontMetrics().elidedText(row.name, Qt.TextElideMode.ElideRight, self._names - 8)
-        painter.drawText(QRectF(12, y, self._names - 8, ROW), align, name)
+        name = painter.fontMetrics().elidedText(row.name, Qt.TextElideMode.ElideRight, int(left - GAP - EDGE) + 1)
+        painter.drawText(QRectF(EDGE, y, left - GAP - EDGE + 1, ROW), align, name)
         bar = QRectF(left, y + 6, min(room, row.value * per), ROW - 12)
         if row.reference is not None:
             painter.setPen(QPen(QColor(self._theme.strong_line), 1))
@@ -135,20 +156,28 @@ class Bars(QWidget):
             painter.setPen(QPen(QColor(row.colour), 1.2))
             painter.setBrush(Qt.BrushStyle.BDiagPattern)
             painter.drawRoundedRect(bar, 2, 2)
+        if row.reference is not None:
+            self._peak(painter, left + min(room, row.reference * per), y)
         if row.low is not None and row.high is not None:
-            painter.setPen(QPen(QColor(self._theme.text), 1.4))
-            x0, x1, middle = left + row.low * per, left + row.high * per, y + ROW / 2
-            painter.drawLine(QPointF(x0, middle), QPointF(x1, middle))
-            for x in (x0, x1):
-                painter.drawLine(QPointF(x, middle - 4), QPointF(x, middle + 4))
+            self._interval(painter, left + row.low * per, left + row.high * per, y + ROW / 2)
         if row.point_id and row.point_id in self._marked:
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(left - 3, y + 3, bar.width() + 6, ROW - 6), 4, 4)
         painter.setPen(QColor(self._theme.text))
-        area = QRectF(left + room + 8, y, self._texts, ROW)
-        painter.drawText(area, align, row.text)
+        value = left + room + GAP
+        painter.drawText(QRectF(value, y, self._texts + 1, ROW), align | Qt.AlignmentFlag.AlignRight, row.text)
         if row.note:
             painter.setPen(QColor(self._theme.muted))
-            used = painter.fontMetrics().horizontalAdvance(row.text) + 8
-            painter.drawText(area.adjusted(used, 0, 0, 0), align, row.note)
+            painter.drawText(QRectF(value + self._texts + GAP, y, self._notes, ROW), align, row.note)
+
+    def _peak(self, painter: QPainter, x: float, y: float) -> None:
+        """Where the sheet's figure lies, also behind a bar that goes beyond it."""
+        painter.setPen(QPen(QColor(self._theme.text), 1.4))
+        painter.drawLine(QPointF(x, y + 3), QPointF(x, y + ROW - 3))
+
+    def _interval(self, painter: QPainter, x0: float, x1: float, middle: float) -> None:
+        painter.setPen(QPen(QColor(self._theme.text), 1.4))
+        painter.drawLine(QPointF(x0, middle), QPointF(x1, middle))
+        for x in (x0, x1):
+            painter.drawLine(QPointF(x, middle - 4), QPointF(x, middle + 4))

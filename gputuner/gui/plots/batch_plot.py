@@ -3,17 +3,30 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log2
 
 import numpy as np
 import pyqtgraph as pg
+from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor
 
 from gputuner.gui.plots.frame import PictureFrame
-from gputuner.gui.plots.style import FixedAxis, pen, plain_plot, round_up, spread_apart
-from gputuner.gui.theme import Theme, tinted
+from gputuner.gui.plots.labelling import (
+    Box,
+    Segment,
+    Spot,
+    Words,
+    along_level,
+    beside_dot,
+    beside_upright,
+    place,
+)
+from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up, tight_text, title_axis
+from gputuner.gui.theme import Theme
 from gputuner.language.numbers import number
+from gputuner.language.words import _
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +94,17 @@ LABEL_GAP = 14.0
 """Pixels between a dot, its label and the edge."""
 
 
+@dataclass(slots=True)
+class _Label:
+    """A word to place: beside a dot (both ``x`` and ``y``), an upright line (``x``) or a level one (``y``)."""
+
+    item: pg.TextItem
+    x: float | None
+    y: float | None
+    colour: str
+    box: Box | None = None
+
+
 class BatchPlot(PictureFrame):
     """Values against batch, with labels at the lines' ends that do not collide."""
 
@@ -90,14 +114,17 @@ class BatchPlot(PictureFrame):
         self._at: Callable[[float], float] = float if linear else _log2
         self._axis = BatchAxis(self._at)
         self.plot = plain_plot(theme, FixedAxis("left", lambda value: number(value, 3), width=46), self._axis)
+        title_axis(self.plot, theme, _("batch size"))
         self.set_picture(self.plot)
         self._series: tuple[BatchSeries, ...] = ()
         self._marks: tuple[BatchMark, ...] = ()
         self._limit: tuple[str, float] | None = None
         self._marked: frozenset[str] = frozenset()
-        self._labels: list[tuple[pg.TextItem, float, float]] = []
+        self._labels: list[_Label] = []
+        self._leaders: list[pg.PlotDataItem] = []
         self._top = 1.0
         self._span = (0.0, 1.0)
+        self._shown = (0.0, 1.0)
         self._ends: tuple[float, float] | None = None
         self.plot.getPlotItem().getViewBox().sigResized.connect(self._place_labels)
 
@@ -107,9 +134,14 @@ class BatchPlot(PictureFrame):
         return self._series
 
     @property
-    def label_tops(self) -> list[float]:
-        """Heights of the end labels in the plot's unit, top first."""
-        return sorted((float(item.pos().y()) for item, _x, _y in self._labels), reverse=True)
+    def label_boxes(self) -> dict[str, Box]:
+        """Where the labels stand, in pixels of the plot's area, by their words."""
+        return {label.item.toPlainText(): label.box for label in self._labels if label.box is not None}
+
+    @property
+    def dot_spots(self) -> list[Spot]:
+        """Where the dots are, in pixels of the plot's area."""
+        return [self._pixel(self._at(dot.batch), dot.value) for series in self._series for dot in series.dots]
 
     def show_series(
         self,
@@ -131,7 +163,7 @@ class BatchPlot(PictureFrame):
     def _draw(self, batches: tuple[float, float] | None) -> None:
         self._ends = batches
         self.plot.clear()
-        self._labels = []
+        self._labels, self._leaders = [], []
         values = [v for s in self._series for d in s.dots for v in (d.value, d.high) if v is not None]
         if self._limit is not None:
             values.append(self._limit[1])
@@ -142,12 +174,12 @@ class BatchPlot(PictureFrame):
         room = max(0.1, self._at(high) - self._at(low)) * 0.03
         self._span = (self._at(low) - room, self._at(high) + room)
         self.plot.setYRange(0, self._top, padding=0)
-        for place, mark in enumerate(self._marks):
-            self._add_mark(mark, 0.07 + 0.13 * (place % 4))
-        if self._limit is not None:
-            self._add_limit(*self._limit)
         for series in self._series:
             self._add_series(series)
+        if self._limit is not None:
+            self._add_limit(self._limit[1])
+        for mark in self._marks:
+            self._add_mark(mark)
         self._place_labels()
 
     def _add_series(self, series: BatchSeries) -> None:
@@ -156,25 +188,60 @@ class BatchPlot(PictureFrame):
         if series.line:
             xs = np.array([self._at(b) for b, _v in series.line])
             ys = np.array([v for _b, v in series.line])
-            self.plot.addItem(pg.PlotDataItem(xs, ys, pen=pen(series.colour, 1.5, style)))
+            self._add_line(xs, ys, series.colour, 1.5, style)
         elif series.joined and len(fits) > 1:
             xs = np.array([self._at(d.batch) for d in fits])
             ys = np.array([d.value for d in fits])
-            self.plot.addItem(pg.PlotDataItem(xs, ys, pen=pen(series.colour, 1.8, style)))
+            self._add_line(xs, ys, series.colour, 1.8, style)
         for dot in series.dots:
             self._add_dot(dot, series.colour)
-        if fits:
-            ground = tinted(self._theme.surface, 160)
-            text = pg.TextItem(series.name, color=series.colour, anchor=(0, 0.5), fill=ground)
-            text.setZValue(5)
-            self.plot.addItem(text, ignoreBounds=True)
-            last = max(dot.batch for dot in series.dots)
-            self._labels.append((text, self._at(last), fits[-1].value))
+
+    def _add_line(
+        self, xs: NDArray[np.float64], ys: NDArray[np.float64], colour: str, width: float, style: Qt.PenStyle
+    ) -> None:
+        line = pg.PlotDataItem(xs, ys, pen=pen(colour, width, style), antialias=True)
+        line.setZValue(1)
+        self.plot.addItem(line)
+
+    def _make_labels(self) -> None:
+        for label in self._labels:
+            self.plot.removeItem(label.item)
+        self._labels = []
+        for cluster in self._clusters():
+            last = max(cluster[0].dots, key=lambda dot: dot.batch)
+            parts = [(series.name, series.colour) for series in cluster]
+            self._label(parts, self._at(last.batch), last.value)
+        if self._limit is not None:
+            self._label([(self._limit[0], self._theme.muted)], None, self._limit[1])
+        for mark in self._marks:
+            self._label([(mark.text, mark.colour)], self._at(mark.batch), None)
+
+    def _clusters(self) -> list[list[BatchSeries]]:
+        """Series that share a label: single dots of one batch that lie on top of each other."""
+        near = 10.0 / self._room()[1] * self._top
+        clusters: list[list[BatchSeries]] = []
+        for series in sorted((s for s in self._series if any(not d.failed for d in s.dots)), key=_rank):
+            before = clusters[-1][-1] if clusters else None
+            if before is not None and len(before.dots) == 1 == len(series.dots):
+                one, other = before.dots[0], series.dots[0]
+                if one.batch == other.batch and abs(one.value - other.value) < near:
+                    clusters[-1].append(series)
+                    continue
+            clusters.append([series])
+        return clusters
+
+    def _label(self, parts: Sequence[tuple[str, str]], x: float | None, y: float | None) -> None:
+        inks = [(text, self._theme.ink(colour)) for text, colour in parts]
+        item = tight_text(inks)
+        item.setZValue(5)
+        self.plot.addItem(item, ignoreBounds=True)
+        self._labels.append(_Label(item, x, y, inks[0][1]))
 
     def _add_dot(self, dot: BatchDot, colour: str) -> None:
         x = self._at(dot.batch)
         if dot.low is not None and dot.high is not None:
             bar = pg.PlotDataItem(np.array([x, x]), np.array([dot.low, dot.high]), pen=pen(colour, 1.4))
+            bar.setZValue(2)
             self.plot.addItem(bar)
         scatter = pg.ScatterPlotItem(
             [x],
@@ -187,53 +254,97 @@ class BatchPlot(PictureFrame):
             tip=None,
         )
         scatter.setToolTip(dot.hint)
+        scatter.setZValue(3)
         self.plot.addItem(scatter)
         if dot.point_id and dot.point_id in self._marked:
             ring = pg.ScatterPlotItem([x], [dot.value], symbol="o", size=18, pen=pen(self._theme.accent, 2), brush=None)
             self.plot.addItem(ring)
 
-    def _add_mark(self, mark: BatchMark, height: float) -> None:
-        style = Qt.PenStyle.DashLine if mark.dashed else Qt.PenStyle.SolidLine
-        line = pg.InfiniteLine(
-            pos=self._at(mark.batch),
-            angle=90,
-            movable=False,
-            pen=pen(mark.colour, 1.2, style),
-            label=mark.text,
-            labelOpts={
-                "position": height,
-                "color": mark.colour,
-                "fill": tinted(self._theme.surface, 220),
-                "anchors": [(1, 0.5), (1, 0.5)],
-            },
-        )
+    def _add_mark(self, mark: BatchMark) -> None:
+        ink = dashes(mark.colour) if mark.dashed else pen(mark.colour, 1.2)
+        line = pg.InfiniteLine(pos=self._at(mark.batch), angle=90, movable=False, pen=ink)
         self.plot.addItem(line, ignoreBounds=True)
 
-    def _add_limit(self, words: str, value: float) -> None:
-        line = pg.InfiniteLine(
-            pos=value,
-            angle=0,
-            movable=False,
-            pen=pen(self._theme.muted, 1.2, Qt.PenStyle.DashLine),
-            label=words,
-            labelOpts={"position": 0.03, "color": self._theme.muted, "anchors": [(0, 1), (0, 1)]},
-        )
+    def _add_limit(self, value: float) -> None:
+        line = pg.InfiniteLine(pos=value, angle=0, movable=False, pen=dashes(self._theme.muted))
         self.plot.addItem(line, ignoreBounds=True)
+
+    def _room(self) -> tuple[float, float]:
+        box = self.plot.getPlotItem().getViewBox()
+        return max(60.0, float(box.width())), max(20.0, float(box.height()))
+
+    def _pixel(self, x: float, y: float) -> Spot:
+        width, height = self._room()
+        left, right = self._shown
+        return (x - left) / (right - left) * width, height - y / self._top * height
 
     def _place_labels(self) -> None:
-        box = self.plot.getPlotItem().getViewBox()
-        height, width = max(20.0, float(box.height())), max(60.0, float(box.width()))
+        self._make_labels()
+        width, height = self._room()
         left, right = self._span
-        for item, x, _y in self._labels:
-            share = min(0.6, (float(item.boundingRect().width()) + LABEL_GAP) / width)
-            right = max(right, left + (x - left) / (1 - share))
+        for label in self._labels:
+            if label.x is not None and label.y is not None:
+                share = min(0.6, (float(label.item.boundingRect().width()) + LABEL_GAP) / width)
+                right = max(right, left + (label.x - left) / (1 - share))
+        self._shown = left, right
         self.plot.setXRange(left, right, padding=0)
-        per = height / self._top
-        wanted = [height - y * per for _item, _x, y in self._labels]
-        placed = spread_apart(wanted, 16.0, 8.0, height - 8.0)
-        gap = LABEL_GAP / 2 * (right - left) / width
-        for (item, x, _y), pixel in zip(self._labels, placed, strict=True):
-            item.setPos(x + gap, (height - pixel) / per)
+        area = Box(0, 0, width, height)
+        wanted = [self._places(label, area) for label in self._labels]
+        boxes = place(wanted, self._dot_boxes(), self._segments(), area)
+        for leader in self._leaders:
+            self.plot.removeItem(leader)
+        self._leaders = []
+        for label, words, box in zip(self._labels, wanted, boxes, strict=True):
+            label.box = box
+            label.item.setPos(*self._value(box.left, box.top))
+            leader = words.leader(box)
+            if leader is not None:
+                self._lead(leader, label.colour)
+
+    def _places(self, label: _Label, area: Box) -> Words:
+        size = label.item.boundingRect()
+        width, height = float(size.width()), float(size.height())
+        if label.x is not None and label.y is not None:
+            return beside_dot(*self._pixel(label.x, label.y), width, height, area.height)
+        if label.x is not None:
+            return beside_upright(self._pixel(label.x, 0.0)[0], width, height, area)
+        return along_level(self._pixel(0.0, label.y or 0.0)[1], width, height, area)
+
+    def _lead(self, leader: Segment, colour: str) -> None:
+        """A thin line from a dot to its label, where the label had to go away from it."""
+        xs, ys = zip(*(self._value(*end) for end in leader), strict=True)
+        line = pg.PlotDataItem(np.array(xs), np.array(ys), pen=pen(colour, 0.8), antialias=True)
+        self.plot.addItem(line, ignoreBounds=True)
+        self._leaders.append(line)
+
+    def _value(self, x: float, y: float) -> Spot:
+        width, height = self._room()
+        left, right = self._shown
+        return left + x / width * (right - left), (height - y) / height * self._top
+
+    def _dot_boxes(self) -> list[Box]:
+        return [Box(x - 6, y - 6, 12, 12) for x, y in self.dot_spots]
+
+    def _segments(self) -> list[Segment]:
+        width, height = self._room()
+        lines: list[Segment] = []
+        for series in self._series:
+            fits = sorted((d.batch, d.value) for d in series.dots if not d.failed)
+            path = list(series.line[::6]) + list(series.line[-1:]) if series.line else fits if series.joined else []
+            spots = [self._pixel(self._at(batch), value) for batch, value in path]
+            lines += list(pairwise(spots))
+        for mark in self._marks:
+            x, _y = self._pixel(self._at(mark.batch), 0.0)
+            lines.append(((x, 0.0), (x, height)))
+        if self._limit is not None:
+            _x, y = self._pixel(0.0, self._limit[1])
+            lines.append(((0.0, y), (width, y)))
+        return lines
+
+
+def _rank(series: BatchSeries) -> tuple[bool, float]:
+    """Whole curves are named first, then single dots from the highest to the lowest."""
+    return len(series.dots) == 1, -max((dot.value for dot in series.dots), default=0.0)
 
 
 def _log2(batch: float) -> float:

@@ -2,13 +2,13 @@
 """What all pictures have in common: thin axes, light grid, colours from the theme, round upper ends."""
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from html import escape
 from math import ceil, floor, log10
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QFont, QPen
 
 from gputuner.gui.theme import TEXT_SMALL, Theme
 
@@ -26,7 +26,7 @@ def plain_plot(theme: Theme, left: pg.AxisItem | None = None, bottom: pg.AxisIte
     plot.setAntialiasing(True)
     plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     item = plot.getPlotItem()
-    item.setContentsMargins(4, 4, 12, 2)
+    item.setContentsMargins(4, 4, 18, 2)
     font = QFont(plot.font())
     font.setPixelSize(TEXT_SMALL - 1)
     for name in ("left", "bottom"):
@@ -46,6 +46,29 @@ def pen(colour: str, width: float = 1.6, style: Qt.PenStyle = Qt.PenStyle.SolidL
     result = pg.mkPen(colour, width=width)
     result.setStyle(style)
     return result
+
+
+def dashes(colour: str, width: float = 1.2) -> QPen:
+    """A cosmetic pen for limits: dashes with gaps that can be seen."""
+    result = pen(colour, width, Qt.PenStyle.CustomDashLine)
+    result.setDashPattern([4.0, 4.0])
+    return result
+
+
+def tight_text(parts: Sequence[tuple[str, str]]) -> pg.TextItem:
+    """Words (each with its colour) hung by their upper left corner, without the margin of a document."""
+    spans = [f'<span style="color:{colour}">{escape(text)}</span>' for text, colour in parts]
+    item = pg.TextItem(html=" · ".join(spans), anchor=(0, 0))
+    item.textItem.document().setDocumentMargin(1)
+    item.updateTextPos()
+    return item
+
+
+def title_axis(plot: Any, theme: Theme, text: str) -> None:
+    """Name what the lower axis counts, small and muted."""
+    axis = plot.getPlotItem().getAxis("bottom")
+    axis.setLabel(text, **{"color": theme.muted, "font-size": f"{TEXT_SMALL - 1}px"})
+    axis.setHeight(32)
 
 
 def round_up(value: float) -> float:
@@ -71,22 +94,6 @@ def even_ticks(low: float, high: float, about: int) -> list[float]:
     return [i * step for i in range(first, last + 1)]
 
 
-def spread_apart(positions: Sequence[float], distance: float, low: float, high: float) -> list[float]:
-    """Move label positions (pixels) so that neighbours are at least ``distance`` apart and within ``low`` … ``high``.
-
-    Order is kept; labels are pushed down from the top, then back up from the bottom.
-    """
-    order = sorted(range(len(positions)), key=lambda i: positions[i])
-    placed = [min(max(p, low), high) for p in positions]
-    for before, after in pairwise(order):
-        placed[after] = max(placed[after], placed[before] + distance)
-    if order and placed[order[-1]] > high:
-        placed[order[-1]] = high
-        for after, before in pairwise(reversed(order)):
-            placed[before] = min(placed[before], placed[after] - distance)
-    return placed
-
-
 class FixedAxis(pg.AxisItem):
     """An axis with few round ticks and a text of our own; its width does not change with the digits."""
 
@@ -106,12 +113,3 @@ class FixedAxis(pg.AxisItem):
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Our own words."""
         return [self._text(value) for value in values]
-
-
-def paint_label(painter: QPainter, at: QPointF, text: str, colour: str, halo: str) -> None:
-    """Text with a halo in the background's colour, so that it stays readable on lines."""
-    painter.setPen(QColor(halo))
-    for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1)):
-        painter.drawText(at + QPointF(dx, dy), text)
-    painter.setPen(QColor(colour))
-    painter.drawText(at, text)

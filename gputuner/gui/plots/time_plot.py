@@ -12,9 +12,10 @@ from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import QGraphicsItem
 
 from gputuner.gui.plots.frame import PictureFrame
-from gputuner.gui.plots.style import FixedAxis, pen, plain_plot, round_up
+from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up
 from gputuner.gui.theme import Theme, tinted
 from gputuner.language.numbers import MISSING, number
+from gputuner.language.words import _
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,11 +61,22 @@ def clock_text(seconds: float) -> str:
     return f"{sign}{hours}:{minutes:02d}:{second:02d}" if hours else f"{sign}{minutes}:{second:02d}"
 
 
+PLACES = (0.02, 0.12, 0.22, 0.32, 0.42, 0.52, 0.6, 0.7)
+"""Where the words of a limit may start, as shares of the width."""
+
+
 class TimeAxis(FixedAxis):
     """A time axis in minutes and seconds with round steps."""
 
     def __init__(self) -> None:
-        super().__init__("bottom", clock_text)
+        super().__init__("bottom", self._words)
+        self.setStyle(hideOverlappingLabels=False)
+
+    def _words(self, seconds: float) -> str:
+        """``now`` at the right end of a picture of the last minutes."""
+        if round(seconds) == 0 and self.range[1] <= 0:
+            return _("now")
+        return clock_text(seconds)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """Ticks at whole 10 s, 30 s, 1 min, 5 min … steps."""
@@ -96,7 +108,7 @@ class TimePlot(PictureFrame):
         self._theme = theme
         self._top = top
         self._specs = {curve.key: curve for curve in curves}
-        self.plot = plain_plot(theme, FixedAxis("left", axis_text or number, width=38), TimeAxis())
+        self.plot = plain_plot(theme, FixedAxis("left", axis_text or number, width=46), TimeAxis())
         self.set_picture(self.plot)
         self._items: dict[str, pg.PlotDataItem] = {}
         self._legends = {key: self.add_legend() for key in self._specs}
@@ -110,10 +122,18 @@ class TimePlot(PictureFrame):
         self._hint = pg.TextItem(color=theme.muted, anchor=(0.5, 0.5))
         self._hint.setVisible(False)
         self.plot.addItem(self._hint, ignoreBounds=True)
-        self._cursor = pg.InfiniteLine(angle=90, movable=False, pen=pen(theme.text, 1))
+        self._cursor = pg.InfiniteLine(
+            angle=90,
+            movable=False,
+            pen=pen(theme.text, 1),
+            label="",
+            labelOpts={"position": 0.06, "color": theme.text, "fill": theme.surface, "anchors": [(0, 0.5), (1, 0.5)]},
+        )
+        self._cursor.setZValue(20)
         self._cursor.setVisible(False)
         self.plot.addItem(self._cursor, ignoreBounds=True)
         self._range = (-300.0, 0.0)
+        self._data: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self._highest = 0.0
         self.plot.getPlotItem().getViewBox().sigResized.connect(self._fit)
         self._proxy = pg.SignalProxy(self.plot.scene().sigMouseMoved, rateLimit=30, slot=self._moved)
@@ -162,7 +182,7 @@ class TimePlot(PictureFrame):
             item.setData(times, values)
             if len(values) and not np.isnan(values).all():
                 highest = max(highest, float(np.nanmax(values)))
-        self._range, self._highest = (x0, x1), highest
+        self._range, self._highest, self._data = (x0, x1), highest, data
         self.plot.setXRange(x0, x1, padding=0)
         self._fit()
 
@@ -189,6 +209,41 @@ class TimePlot(PictureFrame):
         top = self._top or max([round_up(self._highest * 1.05), *(value * self._headroom() for value in near)])
         self.plot.setYRange(0.0, top, padding=0)
         self._hint.setPos(sum(self._range) / 2, top / 2)
+        self._place_limit_words(top)
+
+    def _place_limit_words(self, top: float) -> None:
+        """Words stand along their line where neither curve nor other limit runs; they stay there while it is free."""
+        box = self.plot.getPlotItem().getViewBox()
+        width, height = max(60.0, float(box.width())), max(60.0, float(box.height()))
+        tall = 18.0 / height * top
+        for limit, line in self._limits:
+            wide = float(line.label.boundingRect().width()) / width
+            now = line.label.orthoPos, line.label.anchors[0][1] < 0.5
+            places = [now, *((at, below) for at in PLACES for below in (False, True) if at + wide < 1.0)]
+            taken = [self._taken(limit, at, wide, tall, below) for at, below in places]
+            taken[0] *= 0.7  # rather stay than move for a little
+            at, below = places[taken.index(min(taken))]
+            line.label.anchors = [(0, -0.06)] * 2 if below else [(0, 1.06)] * 2
+            line.label.setPosition(at)
+
+    def _taken(self, limit: Limit, at: float, wide: float, tall: float, below: bool) -> float:
+        """How much of a place for words curves run through; above 1 if another limit does (heights in values)."""
+        low, high = (limit.value - tall, limit.value) if below else (limit.value, limit.value + tall)
+        if any(low < other.value < high for other, _line in self._limits if other is not limit):
+            return 2.0
+        left, right = self._range
+        x0, x1 = left + at * (right - left), left + (at + wide) * (right - left)
+        most = 0.0
+        for times, values in self._data.values():
+            part = values[np.searchsorted(times, x0) : np.searchsorted(times, x1, "right")]
+            if len(part):
+                most = max(most, float(np.mean((part > low) & (part < high))))
+        return most
+
+    @property
+    def limit_words_below(self) -> dict[str, bool]:
+        """By words of a limit: whether they stand below its line."""
+        return {limit.name: line.label.anchors[0][1] < 0.5 for limit, line in self._limits}
 
     def _headroom(self) -> float:
         """Factor that leaves room for a label of one line above a limit."""
@@ -220,24 +275,23 @@ class TimePlot(PictureFrame):
         for _limit, line in self._limits:
             self.plot.removeItem(line)
         self._limits = []
-        places = (0.02, 0.5, 0.75)
-        ground = tinted(self._theme.surface, 130)
-        for place, limit in enumerate(limits):
+        for limit in limits:
             line = pg.InfiniteLine(
                 pos=limit.value,
                 angle=0,
                 movable=False,
-                pen=pen(limit.colour, 1.2, Qt.PenStyle.DashLine),
+                pen=dashes(limit.colour),
                 label=limit.name,
                 labelOpts={
-                    "position": places[place % len(places)],
-                    "color": limit.colour,
-                    "fill": ground,
+                    "position": 0.02,
+                    "color": self._theme.ink(limit.colour),
+                    "fill": tinted(self._theme.surface, 150),
                     "anchors": [(0, 1), (0, 1)],
                 },
             )
             self.plot.addItem(line, ignoreBounds=True)
             self._limits.append((limit, line))
+        self._fit()
 
     def show_marks(self, marks: Sequence[Mark]) -> None:
         """Show gaps as hatched stretches and events as vertical lines with their name."""
@@ -287,6 +341,7 @@ class TimePlot(PictureFrame):
         """Show the common cursor."""
         self._cursor.setVisible(t_s is not None)
         if t_s is not None:
+            self._cursor.label.setFormat(clock_text(t_s))
             self._cursor.setPos(t_s)
 
     def _moved(self, arguments: tuple[QPointF]) -> None:

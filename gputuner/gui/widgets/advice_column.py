@@ -21,9 +21,6 @@ from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.advice import Advice, Question
 
-WIDTH = 312
-"""Width of the column in pixels."""
-
 
 class CodeBox(QPlainTextEdit):
     """Text to paste, as high as it has lines (ten at most)."""
@@ -39,7 +36,7 @@ class CodeBox(QPlainTextEdit):
         lines = text.count("\n") + 1
         if lines > 10:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        wide = max(len(line) for line in text.split("\n")) > 38
+        wide = max(len(line) for line in text.split("\n")) > 32
         self.setFixedHeight(min(lines, 10) * 13 + 16 + (10 if wide else 0))
 
 
@@ -119,7 +116,7 @@ class AdviceColumn(QScrollArea):
     def __init__(self) -> None:
         super().__init__()
         self.setWidgetResizable(True)
-        self.setFixedWidth(WIDTH)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(_("advice"))
         self.cards: list[AdviceCard] = []

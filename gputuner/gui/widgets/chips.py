@@ -2,7 +2,7 @@
 """One chip per card: name, temperature, and the limiter's glyph in its colour."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
@@ -17,6 +17,21 @@ from gputuner.language.numbers import MISSING
 from gputuner.language.words import _
 from gputuner.model.cards import CardState
 from gputuner.model.quantities import Limiter, Quantity
+
+MANY = 3
+"""More cards than this have short names on their chips."""
+
+
+def chip_names(cards: Sequence[tuple[int, str]]) -> list[str]:
+    """Names on the chips of cards (index, title): numbered where titles repeat, short where there are many."""
+    repeated = Counter(title for _index, title in cards)
+    if len(cards) > MANY and len(repeated) == 1:
+        return [f"GPU {index}" for index, _title in cards]
+    names: list[str] = []
+    for index, title in cards:
+        name = title.removeprefix("NVIDIA ").removeprefix("GeForce ") if len(cards) > MANY else title
+        names.append(f"{index} · {name}" if repeated[title] > 1 or len(cards) > MANY else name)
+    return names
 
 
 class Chips(QWidget):
@@ -44,9 +59,8 @@ class Chips(QWidget):
         cards = list(cards)
         if list(self._buttons) != [card.info.uuid for card in cards]:
             self._rebuild(cards)
-        repeated = Counter(card.info.title for card in cards)
-        for card in cards:
-            self._fill(card, repeated[card.info.title] > 1)
+        for card, name in zip(cards, chip_names([(card.info.index, card.info.title) for card in cards]), strict=True):
+            self._fill(card, name)
             self._buttons[card.info.uuid].setChecked(card.info.uuid == current)
 
     def _rebuild(self, cards: list[LiveCard]) -> None:
@@ -67,10 +81,9 @@ class Chips(QWidget):
             self._layout.addWidget(button)
             self._buttons[uuid] = button
 
-    def _fill(self, card: LiveCard, numbered: bool) -> None:
+    def _fill(self, card: LiveCard, name: str) -> None:
         info = card.info
         button = self._buttons[info.uuid]
-        name = f"{info.index} · {info.title}" if numbered else info.title
         if card.lost:
             reading = _("lost")
         elif info.state is CardState.ASLEEP:
@@ -85,4 +98,4 @@ class Chips(QWidget):
         if self._icons.get(info.uuid) is not limiter:
             self._icons[info.uuid] = limiter
             button.setIcon(limiter_icon(limiter, self._theme.limiter(limiter)))
-            button.setToolTip(terms.limiter(limiter))
+            button.setToolTip(f"{info.title} · {terms.limiter(limiter)}")

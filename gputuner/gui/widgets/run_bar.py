@@ -19,6 +19,8 @@ class RunBar(QFrame):
     """The user pressed Start."""
     stop_wanted = Signal()
     """The user pressed Stop."""
+    open_wanted = Signal()
+    """The user wants to see the stored session."""
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
@@ -34,6 +36,9 @@ class RunBar(QFrame):
         self.button.setIconSize(QSize(12, 12))
         self.button.setMinimumWidth(96)
         self.button.clicked.connect(self._pressed)
+        self.open_button = QPushButton(_("Open in Sessions"))
+        self.open_button.clicked.connect(self.open_wanted)
+        self.open_button.hide()
         words = QHBoxLayout()
         words.setSpacing(8)
         words.addWidget(self._step, 1)
@@ -48,6 +53,7 @@ class RunBar(QFrame):
         layout.addWidget(label(title, "title"))
         layout.addWidget(self._about, 2)
         layout.addLayout(middle, 5)
+        layout.addWidget(self.open_button)
         layout.addWidget(self.button)
         self.show_idle("", "", enabled=True)
 

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme
 
+PADDING = 20
+"""Pixels left and right of a cell's text together."""
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -91,16 +93,21 @@ class Rows(QAbstractTableModel):
 class Table(QTableView):
     """A quiet read-only table."""
 
-    def __init__(self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24) -> None:
+    def __init__(
+        self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24, wrap: bool = False
+    ) -> None:
         super().__init__()
         self.rows = Rows(theme, columns)
         self.setModel(self.rows)
         self.setAccessibleName(name)
         self.setShowGrid(False)
-        self.setWordWrap(False)
+        self.setWordWrap(wrap)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.verticalHeader().setMinimumSectionSize(row_height)
+        if wrap:
+            self.setTextElideMode(Qt.TextElideMode.ElideNone)
+            self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionsClickable(False)
@@ -118,6 +125,24 @@ class Table(QTableView):
                 self.setColumnWidth(number, column.width * digit + 14)
             else:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
+
+    def sizeHintForRow(self, row: int) -> int:
+        """Height of a row whose cells wrap (the style's own answer forgets the padding)."""
+        if not self.wordWrap():
+            return super().sizeHintForRow(row)
+        metrics = QFontMetrics(painted(TEXT_SMALL))
+        flags = Qt.TextFlag.TextWordWrap
+        heights = [
+            metrics.boundingRect(0, 0, self.columnWidth(column) - PADDING, 999, flags, cell.text).height()
+            for column, cell in enumerate(self.rows.cells[row])
+        ]
+        return max([self.verticalHeader().minimumSectionSize(), *(height + 6 for height in heights)])
+
+    def show_key(self, key: str, last: bool = False) -> None:
+        """Scroll so that the row of ``key`` is the first (or the last) that is seen."""
+        hints = QAbstractItemView.ScrollHint
+        place = hints.PositionAtBottom if last else hints.PositionAtTop
+        self.scrollTo(self.rows.index(self.rows.keys.index(key), 0), place)
 
     def on_current(self, act: Callable[[str], None]) -> None:
         """Call ``act`` with the key of the row that becomes current."""
