@@ -22,9 +22,8 @@ class Sample:
 
     def __post_init__(self) -> None:
         """Refuse NaN and infinities."""
-        for name, value in self.values.items():
-            if not isfinite(value):
-                raise ValueError(f"{name} is not finite")
+        if not all(map(isfinite, self.values.values())):
+            raise ValueError(f"not finite: {[name for name, value in self.values.items() if not isfinite(value)]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
