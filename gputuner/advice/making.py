@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from gputuner.advice.evidence import Evidence
 from gputuner.analysis.statistics import ratio_of_spreads
+from gputuner.analysis.trials import BETWEEN_TRIALS, between_of, between_trials
 from gputuner.model.advice import Advice, Confidence, Gain
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
@@ -23,14 +25,29 @@ SCATTERED_FACTOR = 0.5
 """Advice whose evidence did not settle ranks behind what did."""
 
 
-def gain_of(better: Point, base: Point) -> Gain:
-    """Ratio of two rates minus 1, with an interval where both have one."""
+def scattered(*points: Point) -> bool:
+    """Whether any of the points did not settle."""
+    return any(SCATTERED & set(point.flags) for point in points)
+
+
+def gain_of(better: Point, base: Point, between: float = BETWEEN_TRIALS) -> Gain:
+    """Ratio of two rates minus 1, with an interval where both have one.
+
+    The interval includes how far whole trials of the same work differ: ``between`` (relative standard deviation) for
+    each side, or the IQR of a figure that had not settled.
+    """
     if better.spread is None or base.spread is None:
         return Gain(value=better.value / base.value - 1.0, unit="fraction")
-    ratio = ratio_of_spreads(better.spread, base.spread)
+    apart = (between_of(better, between), between_of(base, between))
+    ratio = ratio_of_spreads(better.spread, base.spread, apart)
     if ratio.low is None or ratio.high is None:
         return Gain(value=ratio.value - 1.0, unit="fraction")
     return Gain(value=ratio.value - 1.0, unit="fraction", low=ratio.low - 1.0, high=ratio.high - 1.0)
+
+
+def gain_from(evidence: Evidence, better: Point, base: Point) -> Gain:
+    """``gain_of`` with the difference between trials as this run's repeated trials show it."""
+    return gain_of(better, base, between_trials(evidence.points))
 
 
 def make(
@@ -51,14 +68,14 @@ def make(
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
     ``chance`` is how likely the reader is in the situation at all.
     """
-    scattered = any(SCATTERED & set(e.flags) for e in evidence if isinstance(e, Point))
+    restless = scattered(*(e for e in evidence if isinstance(e, Point)))
     worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
-    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if scattered else 1.0)
+    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if restless else 1.0)
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))
     return Advice(
         id=identity,
         card=card,
-        params={**params, "scattered": True} if scattered else params,
+        params={**params, "scattered": True} if restless else params,
         evidence=references,
         confidence=confidence,
         gain=gain,

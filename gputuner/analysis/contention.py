@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, hypot, log, sqrt
 
 import numpy as np
 
+from gputuner.analysis.statistics import NORMAL_975, relative_half_width, spread, spread_flags
+from gputuner.analysis.trials import BETWEEN_TRIALS
+from gputuner.model.points import Flag, Spread
 from gputuner.model.steps import Trial
 
 VALID_SLOWDOWN = 0.97
@@ -14,22 +18,64 @@ SOLO_MOVED = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slowdown:
+    """One job's time per step together over alone, with its interval (trial-to-trial spread included) and flags."""
+
+    spread: Spread
+    """``n`` steps within the common window; ``median`` is the slowdown."""
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoRun:
     """Two or more jobs at once against alone."""
 
-    slowdowns: tuple[float, ...]
-    gain: float
+    jobs: tuple[Slowdown, ...]
+    gain_spread: Spread
     """Sum of the jobs' speeds relative to alone: 1 = no better than one after the other."""
     fairness: float
     """Jain's index of the jobs' relative speeds: 1 = all lose alike, 1/n = one has it all."""
     solo_change: float
     """Solo after over solo before, minus 1 (time per step)."""
+    between: float
+    """Relative standard deviation between trials of the same work that the intervals include."""
     common_s: float
+
+    @property
+    def slowdowns(self) -> tuple[float, ...]:
+        """Time per step together over alone, one for each job."""
+        return tuple(job.spread.median for job in self.jobs)
+
+    @property
+    def gain(self) -> float:
+        """Sum of the jobs' speeds relative to alone."""
+        return self.gain_spread.median
 
     @property
     def valid(self) -> bool:
         """True if no job seems faster than alone and solo did not move meanwhile."""
         return min(self.slowdowns) >= VALID_SLOWDOWN and abs(self.solo_change) <= SOLO_MOVED
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """What is wrong with the pair as a whole: every flag of a job, and ``implausible`` where it is not valid."""
+        found = [flag for job in self.jobs for flag in job.flags]
+        return tuple(dict.fromkeys([*found, *(() if self.valid else (Flag.IMPLAUSIBLE,))]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """Together and alone of one job: seconds per step, and relative half-widths of 95 % intervals within trials."""
+
+    together: Spread
+    alone_s: float
+    together_half: float | None
+    alone_half: float | None
+    flags: tuple[Flag, ...]
+
+    @property
+    def slowdown(self) -> float:
+        return self.together.median / self.alone_s
 
 
 def aggregate_gain(slowdowns: Sequence[float]) -> float:
@@ -69,27 +115,88 @@ def inside(trial: Trial, t0_ns: int, t1_ns: int) -> tuple[float, ...]:
     return tuple(kept)
 
 
-def co_run(together: Sequence[Trial], before: Sequence[Trial], after: Sequence[Trial]) -> CoRun | None:
+def co_run(
+    together: Sequence[Trial], before: Sequence[Trial], after: Sequence[Trial], between: float = BETWEEN_TRIALS
+) -> CoRun | None:
     """Slowdowns, gain and fairness of jobs that ran at once against each alone before and after (A B A).
 
     ``before[i]`` and ``after[i]`` are job i alone (one entry each: the jobs are alike); without ``after`` the change
     of solo is 0. None where no step lies wholly inside the common window.
+
+    Intervals combine relative half-widths in the logarithm as roots of sums of squares: of the steps together, of the
+    steps alone (mean of before and after), and 1.96 × the standard deviation between trials, once for the time
+    together and once, over the root of their number, for the solo trials. That deviation is ``between``, or what solo
+    before and after show if it is more (|log ratio| / √2). Solo and the co-run itself are common to all jobs, so in
+    the gain only the scatter of the steps together averages out.
     """
     t0_ns, t1_ns = common_window(together)
-    slowdowns: list[float] = []
+    jobs: list[_Job] = []
     change = 0.0
     for index, trial in enumerate(together):
-        steps = inside(trial, t0_ns, t1_ns)
-        if not steps:
+        solo = [trials[index % len(trials)] for trials in (before, after) if trials]
+        job = _job(trial, inside(trial, t0_ns, t1_ns), solo)
+        if job is None:
             return None
-        first = float(np.median(before[index % len(before)].iteration_s))
-        last = float(np.median(after[index % len(after)].iteration_s)) if after else first
+        first, last = (float(np.median(t.iteration_s)) for t in (solo[0], solo[-1]))
         change = max(change, last / first - 1.0, key=abs)
-        slowdowns.append(float(np.median(steps)) / ((first + last) / 2.0))
+        jobs.append(job)
+    between = max(between, abs(log(1.0 + change)) / sqrt(2.0))
+    solo_trials = 2 if after else 1
+    common_half = NORMAL_975 * between * sqrt(1.0 + 1.0 / solo_trials)
     return CoRun(
-        slowdowns=tuple(slowdowns),
-        gain=aggregate_gain(slowdowns),
-        fairness=fairness(slowdowns),
+        jobs=tuple(_slowdown(job, common_half) for job in jobs),
+        gain_spread=_gain(jobs, common_half),
+        fairness=fairness([job.slowdown for job in jobs]),
         solo_change=change,
+        between=between,
         common_s=(t1_ns - t0_ns) / 1e9,
     )
+
+
+def _job(trial: Trial, steps: Sequence[float], solo: Sequence[Trial]) -> _Job | None:
+    if not steps:
+        return None
+    beside = spread(steps)
+    alone = [spread(t.iteration_s) for t in solo]
+    halves = [half for half in map(relative_half_width, alone) if half is not None]
+    flags = [*spread_flags(steps, beside)]
+    for trial_alone, of in zip(solo, alone, strict=True):
+        flags += spread_flags(trial_alone.iteration_s, of)
+    if not all(t.steady for t in (trial, *solo)):
+        flags.append(Flag.NOT_STEADY)
+    if any(t.too_slow for t in (trial, *solo)):
+        flags.append(Flag.TOO_SLOW)
+    return _Job(
+        together=beside,
+        alone_s=float(np.mean([of.median for of in alone])),
+        together_half=relative_half_width(beside),
+        alone_half=hypot(*halves) / len(alone) if len(halves) == len(alone) else None,
+        flags=tuple(dict.fromkeys(flags)),
+    )
+
+
+def _slowdown(job: _Job, common_half: float) -> Slowdown:
+    value = job.slowdown
+    half = None
+    if job.together_half is not None and job.alone_half is not None:
+        half = hypot(job.together_half, job.alone_half, common_half)
+    steps = job.together
+    flags = job.flags if value >= VALID_SLOWDOWN else (*job.flags, Flag.IMPLAUSIBLE)
+    return Slowdown(spread=_spread(steps.n, value, steps.iqr / job.alone_s, half, steps.block_length), flags=flags)
+
+
+def _gain(jobs: Sequence[_Job], common_half: float) -> Spread:
+    """The gain with the jobs' shares of it as weights; ``n`` the fewest steps of a job."""
+    value = aggregate_gain([job.slowdown for job in jobs])
+    shared = [(1.0 / job.slowdown / value, job) for job in jobs]
+    within = [share * job.together_half for share, job in shared if job.together_half is not None]
+    alone = [share * job.alone_half for share, job in shared if job.alone_half is not None]
+    half = hypot(*within, sum(alone), common_half) if len(within) == len(alone) == len(jobs) else None
+    iqr = hypot(*(share * job.together.iqr / job.together.median for share, job in shared))
+    lengths = [job.together.block_length for job in jobs if job.together.block_length is not None]
+    return _spread(min(job.together.n for job in jobs), value, value * iqr, half, max(lengths, default=None))
+
+
+def _spread(n: int, value: float, iqr: float, half: float | None, length: int | None) -> Spread:
+    low, high = (value / exp(half), value * exp(half)) if half is not None else (None, None)
+    return Spread(n=n, median=value, iqr=iqr, ci95_low=low, ci95_high=high, block_length=length)

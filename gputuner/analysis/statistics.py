@@ -20,6 +20,10 @@ SPREAD_LIMIT = 0.03
 DRIFT_LIMIT = 0.01
 """Change of the last third against the first above which a figure is flagged ``drift``."""
 RESAMPLES = 2000
+LEAST_EFFECTIVE = 3.0
+"""A series worth fewer independent values than this gives no interval: its dependence cannot be told from a trend."""
+NORMAL_975 = 1.959964
+"""97.5 % point of the normal distribution: half of a 95 % interval in standard deviations."""
 
 Array = NDArray[np.float64]
 
@@ -44,12 +48,16 @@ def iqr(values: Sequence[float] | Array) -> float:
 
 
 def autocorrelation(values: Sequence[float] | Array, lags: int) -> Array:
-    """Autocorrelation at lags 0 … ``lags``, shape (lags + 1,); all zero after lag 0 where the values do not vary."""
-    centred = _array(values) - np.mean(_array(values))
+    """Autocorrelation at lags 0 … ``lags``, shape (lags + 1,); all zero after lag 0 where the values do not vary.
+
+    What rounding alone can explain is no variation.
+    """
+    series = _array(values)
+    centred = series - np.mean(series)
     variance = float(centred @ centred)
     result = np.zeros(lags + 1)
     result[0] = 1.0
-    if variance <= 0:
+    if variance <= series.size * (4.0 * np.finfo(np.float64).eps * float(np.max(np.abs(series)))) ** 2:
         return result
     for lag in range(1, min(lags, centred.size - 1) + 1):
         result[lag] = float(centred[:-lag] @ centred[lag:]) / variance
@@ -98,20 +106,70 @@ def resample_indices(n: int, length: int, resamples: int, rng: np.random.Generat
     return indices.reshape(resamples, blocks * length)[:, :n].astype(np.intp)
 
 
+def lag_one(values: Sequence[float] | Array) -> float:
+    """Autocorrelation at lag 1 with its bias in short series taken out: r + (1 + 3r)/n, within 0 … 0.999.
+
+    The correction is the first-order bias of Marriott & Pope (1954) and Kendall (1954) for an unknown mean.
+    """
+    series = _array(values)
+    if series.size < 2:
+        return 0.0
+    r = float(autocorrelation(series, 1)[1])
+    return min(max(0.0, r + (1.0 + 3.0 * r) / series.size), 0.999)
+
+
+def student_975(freedom: float) -> float:
+    """97.5 % point of Student's t by its expansion about the normal (Abramowitz & Stegun 26.7.5).
+
+    Right within 1 % from three degrees of freedom on, within 4 % at two.
+    """
+    z = NORMAL_975
+    terms = (
+        (z**3 + z) / 4.0,
+        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
+        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
+    )
+    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
+
+
+def widening(n: int, length: int, rho: float) -> float:
+    """Factor (≥ 1) by which a block bootstrap of a dependent series of ``n`` must be widened to cover 95 %.
+
+    Blocks of ``length`` hold only part of the dependence: the variance of a mean over AR(1) values with lag-1
+    correlation ``rho`` is (1 + rho)/(1 − rho) times that of independent ones, of which blocks show
+    1 + 2·Σ(1 − k/length)·rho^k. The rest enters as the root of that ratio. What the series is worth, the fewer of its
+    blocks and its effective values n·(1 − rho)/(1 + rho), sets the degrees of freedom of a Student factor, against the
+    n of the bootstrap.
+    """
+    full = (1.0 + rho) / (1.0 - rho)
+    lags = np.arange(1, length)
+    shown = 1.0 + 2.0 * float(np.sum((1.0 - lags / length) * rho**lags))
+    worth = min(n / full, n / length)
+    student = student_975(max(worth - 1.0, 1.0)) / student_975(max(n - 1.0, 1.0))
+    return max(1.0, sqrt(full / shown)) * max(1.0, student)
+
+
 def median_interval(values: Sequence[float] | Array, seed: int = 0, resamples: int = RESAMPLES) -> tuple[Interval, int]:
     """Median with its 95 % interval by moving-block bootstrap, and the block length used.
 
-    No interval with fewer than 20 blocks.
+    Blocks are as long as ``block_length`` asks, but at least 20 fit; what they cannot show of the dependence widens the
+    interval (``widening``). On AR(1) series it covers ≥ 90 % of the time for phi ≤ 0.6 from n = 25 on and for phi = 0.9
+    from n = 600 on. No interval with fewer than 20 values, nor where they are worth fewer than three independent ones.
+
+    It holds within the trial that the values come from; another trial of the same work differs by more (``trials``).
     """
     series = _array(values)
+    n = series.size
     centre = float(np.median(series))
-    length = block_length(series)
-    if series.size < MINIMUM_BLOCKS * length:
+    length = max(1, min(block_length(series), n // MINIMUM_BLOCKS))
+    rho = lag_one(series)
+    if n < MINIMUM_BLOCKS or n * (1.0 - rho) / (1.0 + rho) < LEAST_EFFECTIVE:
         return Interval(value=centre), length
     rng = np.random.default_rng(seed)
-    medians = np.median(series[resample_indices(series.size, length, resamples, rng)], axis=1)
+    medians = np.median(series[resample_indices(n, length, resamples, rng)], axis=1)
     low, high = np.quantile(medians, (0.025, 0.975))
-    return Interval(value=centre, low=float(low), high=float(high)), length
+    factor = widening(n, length, rho)
+    return Interval(value=centre, low=centre - factor * (centre - low), high=centre + factor * (high - centre)), length
 
 
 def spread(values: Sequence[float] | Array, seed: int = 0) -> Spread:
@@ -171,18 +229,31 @@ def paired_ratio(
     return interval
 
 
-def ratio_of_spreads(numerator: Spread, denominator: Spread) -> Interval:
+def relative_half_width(of: Spread) -> float | None:
+    """Half-width of the 95 % interval in the logarithm, log(max(high/median, median/low)); None where there is none.
+
+    The larger side is used, so a skewed interval is not understated.
+    """
+    low, high = of.ci95_low, of.ci95_high
+    if low is None or high is None or low <= 0 or of.median <= 0:
+        return None
+    return log(max(high / of.median, of.median / low))
+
+
+def ratio_of_spreads(numerator: Spread, denominator: Spread, between: Sequence[float] = ()) -> Interval:
     """Ratio of two independent medians; the interval combines both relative intervals in the logarithm.
 
-    No interval where one of the two has none. The larger side of each interval is used, so a skewed one is not
-    understated: half-width h = log(max(high/median, median/low)), combined as sqrt(h1² + h2²).
+    No interval where one of the two has none.
+
+    Args:
+        numerator: of the figure above.
+        denominator: of the figure below.
+        between: relative standard deviations that come on top (of trials of the same work, one for each side); the
+            half-widths combine as sqrt(h1² + h2² + Σ(1.96·s)²).
     """
     value = numerator.median / denominator.median
-    widths: list[float] = []
-    for part in (numerator, denominator):
-        low, high = part.ci95_low, part.ci95_high
-        if low is None or high is None or low <= 0 or part.median <= 0:
-            return Interval(value=value)
-        widths.append(log(max(high / part.median, part.median / low)))
-    factor = exp(hypot(*widths))
+    above, below = relative_half_width(numerator), relative_half_width(denominator)
+    if above is None or below is None:
+        return Interval(value=value)
+    factor = exp(hypot(above, below, *(NORMAL_975 * s for s in between)))
     return Interval(value=value, low=value / factor, high=value * factor)

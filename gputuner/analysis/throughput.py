@@ -3,10 +3,13 @@
 import itertools
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from math import exp, hypot
 from typing import TypeVar
 
 import numpy as np
 
+from gputuner.analysis.statistics import NORMAL_975, relative_half_width
+from gputuner.analysis.trials import BETWEEN_TRIALS
 from gputuner.model.points import Spread
 
 COMPARED_AT = 0.9
@@ -49,17 +52,19 @@ def fastest_batch(rates: Mapping[int, float], within: float = FASTEST_WITHIN) ->
     return min(batch for batch, rate in rates.items() if rate >= (1.0 - within) * best)
 
 
-def fastest(spreads: Mapping[int, Spread]) -> Fastest:
+def fastest(spreads: Mapping[int, Spread], between: float = BETWEEN_TRIALS) -> Fastest:
     """The fastest batch with the range of batches that could be it, given each rate's 95 % interval.
 
     A batch can be the answer if its upper end reaches the threshold and no smaller one surely does (its lower end
-    beyond the threshold of the best upper end). Where an interval is missing, the quartiles' half-width stands in.
+    beyond the threshold of the best upper end). Rates come from different trials, so the spread between trials
+    (``between``, relative standard deviation) widens each interval. Where one is missing, the quartiles' half-width
+    stands in.
 
     Raises:
         ValueError: no rates.
     """
     chosen = fastest_batch({batch: s.median for batch, s in spreads.items()})
-    ends = {batch: _ends(s) for batch, s in spreads.items()}
+    ends = {batch: _ends(s, between) for batch, s in spreads.items()}
     best_low = max(low for low, _ in ends.values())
     best_high = max(high for _, high in ends.values())
     share = 1.0 - FASTEST_WITHIN
@@ -74,10 +79,12 @@ def fastest(spreads: Mapping[int, Spread]) -> Fastest:
     )
 
 
-def _ends(of: Spread) -> tuple[float, float]:
-    if of.ci95_low is not None and of.ci95_high is not None:
-        return of.ci95_low, of.ci95_high
-    return of.median - of.iqr / 2.0, of.median + of.iqr / 2.0
+def _ends(of: Spread, between: float) -> tuple[float, float]:
+    within = relative_half_width(of)
+    if within is None:
+        within = of.iqr / 2.0 / of.median if of.median > 0 else 0.0
+    factor = exp(hypot(within, NORMAL_975 * between))
+    return of.median / factor, of.median * factor
 
 
 def knee(rates: Mapping[int, float], gain: float = KNEE_GAIN) -> int | None:

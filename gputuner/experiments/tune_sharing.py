@@ -3,8 +3,10 @@
 from collections.abc import Generator
 
 from gputuner.analysis.contention import CoRun, co_run
+from gputuner.analysis.limits import limit_flags
+from gputuner.analysis.trials import between_trials
 from gputuner.experiments.course import Course
-from gputuner.experiments.trained import Setting, Trained, spec_of, train_point, train_work
+from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
 from gputuner.experiments.tune_training import NEAR_LIMIT
 from gputuner.model.points import Conditions, Flag, Point
@@ -14,6 +16,8 @@ from gputuner.model.steps import Done, Step, StepResult, Together, Trial
 JOBS = 2
 WARM_S = 1.5
 """Warm-up before each of the three, the same for all."""
+LONGER_AT_MOST = 1.6
+"""A step so long that the usual time gives no interval is measured up to this many times as long."""
 
 
 def shared_batch(known: Trained, setting: Setting, batch: int) -> int | None:
@@ -30,10 +34,15 @@ def sharing_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> 
     """Expected seconds: alone, together (each step as long as ``JOBS`` alone) and alone again, a second process too."""
 
     def once(step_s: float) -> float:
-        return 2.0 * step_s + max(shape.warmup_s, step_s) + max(shape.together_s, 3.0 * step_s)
+        return 2.0 * step_s + max(shape.warmup_s, step_s) + max(_measure_s(shape, step_s), 3.0 * step_s)
 
     step = known.step_s(setting, batch) or 0.0
     return 2.0 * once(step) + once(JOBS * step) + shape.restart_s
+
+
+def _measure_s(shape: Shape, step_s: float) -> float:
+    """Seconds to measure steps of ``step_s``: enough of them for an interval, within bounds."""
+    return min(max(shape.together_s, STEPS_WANTED * step_s), LONGER_AT_MOST * shape.together_s)
 
 
 def sharing(
@@ -44,19 +53,21 @@ def sharing(
     if at is None:
         yield from course.warn("sharing_does_not_fit", jobs=JOBS)
         return
-    before = yield from _alone(course, shape, setting, at)
+    step_s = known.step_s(setting, at) or 0.0
+    alone_s, together_s = _measure_s(shape, step_s), _measure_s(shape, JOBS * step_s)
+    before = yield from _alone(course, shape, setting, at, alone_s)
     if before is None:
         return
     spec = spec_of(shape, setting, at)
-    one = train_work(shape, setting, at, "train_together", shape.together_s, warmup_s=WARM_S)
+    one = train_work(shape, setting, at, "train_together", together_s, warmup_s=WARM_S)
     works = (one,) * JOBS
-    cost = shape.together_s + shape.warmup_s + shape.restart_s
+    cost = together_s + shape.warmup_s + shape.restart_s
     result = yield from course.attempt(Together(label="train_together", works=works), cost)
     if not isinstance(result, Done) or len(result.trials) < JOBS:
         yield from course.warn("sharing_failed", jobs=JOBS)
         return
-    after = yield from _alone(course, shape, setting, at)
-    found = co_run(result.trials, (before,), (after,) if after else ())
+    after = yield from _alone(course, shape, setting, at, alone_s)
+    found = co_run(result.trials, (before,), (after,) if after else (), between_trials(course.points))
     if found is None:
         yield from course.warn("sharing_failed", jobs=JOBS)
         return
@@ -65,9 +76,11 @@ def sharing(
     yield from course.tell(*_points(course, found, params, tuned, result.conditions, after is not None))
 
 
-def _alone(course: Course, shape: Shape, setting: Setting, batch: int) -> Generator[Step, StepResult, Trial | None]:
-    work = train_work(shape, setting, batch, "train_alone", shape.together_s, warmup_s=WARM_S)
-    result = yield from course.attempt(work, shape.together_s + shape.warmup_s)
+def _alone(
+    course: Course, shape: Shape, setting: Setting, batch: int, measure_s: float
+) -> Generator[Step, StepResult, Trial | None]:
+    work = train_work(shape, setting, batch, "train_alone", measure_s, warmup_s=WARM_S)
+    result = yield from course.attempt(work, measure_s + shape.warmup_s)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return None
     trial = result.trials[0]
@@ -78,18 +91,24 @@ def _alone(course: Course, shape: Shape, setting: Setting, batch: int) -> Genera
 def _points(
     course: Course, found: CoRun, params: dict[str, Scalar], tuned: float, conditions: Conditions | None, aba: bool
 ) -> tuple[Point, ...]:
-    flags = () if found.valid else (Flag.IMPLAUSIBLE,)
+    whole = [*limit_flags(conditions)]
+    if conditions is None or conditions.samples == 0:
+        whole.append(Flag.NO_TELEMETRY)
+    if not found.valid:
+        whole.append(Flag.IMPLAUSIBLE)
     slowdowns = tuple(
         course.make.figure(
             "co_run_slowdown",
             "resnet50",
-            value,
+            job.spread.median,
             "",
-            {**params, "job": job},
+            {**params, "job": number},
             conditions=conditions,
-            flags=flags,
+            flags=[*job.flags, *whole],
+            repeats=job.spread,
+            extra={"solo_change": found.solo_change, "between_trials": found.between},
         )
-        for job, value in enumerate(found.slowdowns, start=1)
+        for number, job in enumerate(found.jobs, start=1)
     )
     gain = course.make.figure(
         "co_run_gain",
@@ -98,12 +117,14 @@ def _points(
         "",
         params,
         conditions=conditions,
-        flags=flags,
+        flags=[*found.flags, *whole],
+        repeats=found.gain_spread,
         extra={
             "one_after_other": 1.0,
             "alone_tuned": tuned,
             "fairness": found.fairness,
             "solo_change": found.solo_change,
+            "between_trials": found.between,
             "solo_after_measured": aba,
             "valid": found.valid,
             "common_s": found.common_s,

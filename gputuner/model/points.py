@@ -21,7 +21,7 @@ class Flag(StrEnum):
     DRIFT = "drift"
     """Last third differs from the first by more than 1 %."""
     FEW_SAMPLES = "few_samples"
-    """Too few blocks for an interval."""
+    """Too few repeats, or too dependent ones, for an interval."""
     TOO_SLOW = "too_slow"
     LINK_BELOW_MAX = "link_below_max"
     EMULATED = "emulated"
@@ -38,8 +38,8 @@ def _finite(*values: float | None) -> None:
 class Spread:
     """Distribution of the repeats behind a value, in the value's own unit.
 
-    ``ci95_low``/``ci95_high``: 95 % interval of the median by moving-block bootstrap with blocks of ``block_length``;
-    None when there are fewer than 20 blocks.
+    ``ci95_low``/``ci95_high``: 95 % interval of the median within the trial, by moving-block bootstrap with blocks of
+    ``block_length``; None with fewer than 20 repeats, or where they depend on each other too much.
     """
 
     n: int
@@ -56,7 +56,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What the card did while the figure was measured (medians over the window; None: not reported).
+    """What the card did while the figure was measured: medians over the window, ``power_w`` a mean (None: not reported).
 
     ``limited_s`` seconds in each limit within the window, from the nanosecond counters where the card has them, else
     from the sampled reason bits (``limited_from_samples`` True).

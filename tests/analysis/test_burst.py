@@ -20,6 +20,22 @@ def test_a_level_load_is_free_to_its_end():
     assert free_stretch(list(170 + rng.normal(0, 0.5, 100))) == 100
 
 
+@pytest.mark.parametrize("noise", [0.0, 2.0, 8.0])
+def test_a_steady_decline_has_no_point_where_it_changes(noise: float):
+    decline = np.linspace(813, 700, 150) + np.random.default_rng(4).normal(0, 1, 150) * noise
+    assert free_stretch(list(decline)) == 150
+
+
+@given(st.integers(8, 200), st.floats(0.05, 0.6), st.floats(1e-3, 1e9))
+def test_no_line_is_cut_whatever_its_slope_and_unit(n: int, drop: float, unit: float):
+    assert free_stretch(list(unit * np.linspace(1.0, 1.0 - drop, n))) == n
+
+
+def test_a_step_with_a_slope_on_it_is_still_cut():
+    rates = np.concatenate([np.linspace(815, 808, 30), np.linspace(706, 698, 60)])
+    assert abs(free_stretch(list(rates)) - 30) <= 1
+
+
 def test_a_rise_is_no_limit():
     assert free_stretch([500] * 20 + [800] * 80) == 100
 

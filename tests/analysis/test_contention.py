@@ -3,9 +3,11 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gputuner.analysis.contention import aggregate_gain, co_run, common_window, fairness, inside
+from gputuner.model.points import Flag
 from gputuner.model.steps import Trial
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data/analysis/resnet50-h200.json").read_text())
@@ -60,3 +62,78 @@ def test_no_overlap_gives_nothing():
 
 def test_fairness_of_one_that_has_it_all():
     assert fairness([1.0, 1e6]) == pytest.approx(0.5, abs=1e-3)
+
+
+def noisy(step_s: float, count: int, seed: int, noise: float = 0.005, **more) -> Trial:
+    steps = step_s * (1.0 + noise * np.random.default_rng(seed).standard_normal(count))
+    return Trial(iteration_s=tuple(steps.tolist()), t0_ns=0, t1_ns=int(1e9 * step_s * count), **more)
+
+
+def relative_half(spread) -> float:
+    assert spread.ci95_low is not None
+    assert spread.ci95_high is not None
+    return float(np.log(spread.ci95_high / spread.ci95_low)) / 2
+
+
+def test_exact_steps_leave_the_spread_between_trials():
+    """One trial together over the mean of two alone: 1.96 · 0.3 % · sqrt(1 + 1/2), the same for the gain."""
+    pair = [trial(0.19, 40), trial(0.19, 40)]
+    told = co_run(pair, [trial(0.1, 40)], [trial(0.1, 40)])
+    assert told is not None
+    for spread in (*(job.spread for job in told.jobs), told.gain_spread):
+        assert relative_half(spread) == pytest.approx(1.96 * 0.003 * np.sqrt(1.5), rel=1e-3)
+        assert spread.n == 40
+    once = co_run(pair, [trial(0.1, 40)], ())
+    assert once is not None
+    assert relative_half(once.gain_spread) == pytest.approx(1.96 * 0.003 * np.sqrt(2), rel=1e-3)
+
+
+def test_solo_that_moved_a_little_widens_the_interval():
+    told = co_run([trial(0.19, 40)] * 2, [trial(0.1, 40)], [trial(0.103, 40)])
+    assert told is not None
+    assert told.valid
+    assert told.between == pytest.approx(np.log(1.03) / np.sqrt(2))
+    assert relative_half(told.gain_spread) == pytest.approx(1.96 * told.between * np.sqrt(1.5), rel=1e-3)
+
+
+def test_interval_holds_the_true_slowdown_and_gain_and_its_scatter_is_told():
+    pair = [noisy(0.15, 60, 1, 0.02), noisy(0.2, 45, 2, 0.02)]
+    told = co_run(pair, [noisy(0.1, 60, 3)], [noisy(0.1, 60, 4)])
+    assert told is not None
+    for job, slowdown in zip(told.jobs, (1.5, 2.0), strict=True):
+        assert job.spread.ci95_low is not None
+        assert job.spread.ci95_high is not None
+        assert job.spread.ci95_low < slowdown < job.spread.ci95_high
+        assert job.spread.iqr / job.spread.median == pytest.approx(1.349 * 0.02, rel=0.4)
+        assert relative_half(job.spread) > 1.96 * 0.003 * np.sqrt(1.5)
+    gain = 1 / 1.5 + 1 / 2.0
+    assert told.gain_spread.ci95_low is not None
+    assert told.gain_spread.ci95_high is not None
+    assert told.gain_spread.ci95_low < gain < told.gain_spread.ci95_high
+    assert told.gain_spread.n == 45
+
+
+def test_few_steps_give_no_interval_and_say_so():
+    told = co_run([trial(0.2, 10)] * 2, [trial(0.1, 20)], [trial(0.1, 20)])
+    assert told is not None
+    assert told.gain_spread.ci95_low is None
+    assert told.jobs[0].spread.ci95_high is None
+    assert Flag.FEW_SAMPLES in told.flags
+
+
+@pytest.mark.parametrize(
+    ("pair", "after", "flag"),
+    [
+        ([noisy(0.2, 40, 1, 0.1), noisy(0.2, 40, 2, 0.001)], noisy(0.1, 40, 3, 0.001), Flag.SPREAD),
+        ([trial(0.2, 40), trial(0.2, 40)], noisy(0.1, 40, 3, 0.001, steady=False), Flag.NOT_STEADY),
+        ([trial(0.09, 40), trial(0.2, 40)], trial(0.1, 40), Flag.IMPLAUSIBLE),
+        ([trial(0.2, 40), trial(0.2, 40)], trial(0.12, 40), Flag.IMPLAUSIBLE),
+    ],
+)
+def test_a_pair_says_what_is_wrong_with_it(pair, after, flag):
+    told = co_run(pair, [trial(0.1, 40)], [after])
+    assert told is not None
+    assert flag in told.flags
+    clean = co_run([trial(0.2, 40)] * 2, [trial(0.1, 40)], [trial(0.1, 40)])
+    assert clean is not None
+    assert clean.flags == ()

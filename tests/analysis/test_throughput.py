@@ -41,8 +41,11 @@ def test_fastest_range_opens_with_the_intervals():
     def of(median: float, half: float) -> Spread:
         return Spread(n=50, median=median, iqr=1.0, ci95_low=median - half, ci95_high=median + half)
 
-    sharp = fastest({64: of(90, 0.1), 128: of(98, 0.1), 256: of(100, 0.1)})
+    sharp = fastest({64: of(90, 0.1), 128: of(97, 0.1), 256: of(100, 0.1)})
     assert (sharp.low, sharp.batch, sharp.high) == (256, 256, 256)
+    near = {64: of(90, 0.1), 128: of(98, 0.1), 256: of(100, 0.1)}
+    assert fastest(near, between=0.0).low == 256
+    assert fastest(near).low == 128, "98 against a threshold of 98.5: other trials could have it the other way round"
     blurred = fastest({64: of(90, 0.1), 128: of(98, 2.0), 256: of(100, 2.0)})
     assert (blurred.low, blurred.batch, blurred.high) == (128, 256, 256)
 

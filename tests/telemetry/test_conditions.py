@@ -51,6 +51,45 @@ def test_average_power_serves_where_there_is_no_instant_one() -> None:
     assert conditions([row(t, power_average_w=150) for t in range(11)], 0, 10 * S).power_w == 150
 
 
+SPIKES = (694.0, 697.0, 694.0, 609.0, 691.0)
+"""Instant readings of a training at the cap: mostly at it, now and then between two kernels. Median 694, mean 677."""
+
+
+def spiky(counter: bool, seconds: int = 60) -> list[Sample]:
+    """Two readings a second of what an H200 showed; its counter grew by 677 W all the time."""
+    return [
+        row(t / 2, power_instant_w=SPIKES[t % 5], **({"energy_j": 1e6 + 677.0 * t / 2} if counter else {}))
+        for t in range(2 * seconds + 1)
+    ]
+
+
+@pytest.mark.parametrize("counter", [True, False])
+def test_power_of_a_spiky_load_is_its_mean_not_its_median(counter: bool) -> None:
+    found = conditions(spiky(counter), 0, 60 * S)
+    assert found.power_w == pytest.approx(677, rel=0.001)
+    assert found.energy_j == pytest.approx(677 * 60, rel=0.001)
+
+
+def test_the_counter_outweighs_the_readings_from_five_seconds_on() -> None:
+    samples = [row(t / 2, power_instant_w=694, energy_j=677.0 * t / 2) for t in range(41)]
+    assert conditions(samples, 2 * S, 7 * S).power_w == pytest.approx(677)
+    assert conditions(samples, 2 * S, 6 * S).power_w == pytest.approx(694)
+
+
+def test_mean_power_weighs_readings_by_their_time() -> None:
+    """700 W for 7.6 s in five readings, then a slope of 0.41 s and 100 W read nine times; the plain mean is 314 W."""
+    times = [0.0, 1.9, 3.8, 5.7, 7.6, *(8.01 + 0.25 * k for k in range(9))]
+    samples = [row(t, power_instant_w=700 if t <= 8 else 100) for t in times]
+    expected = (700 * 7.6 + 400 * 0.41 + 100 * 1.99) / 10
+    assert conditions(samples, 0, 10 * S).power_w == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_counter_reset_and_holes_leave_the_average_readings() -> None:
+    samples = [row(t, power_average_w=300, energy_j=500 - t) for t in range(11)]
+    samples[3] = row(3, power_average_w=300, power_instant_w=900, energy_j=497)
+    assert conditions(samples, 0, 10 * S).power_w == pytest.approx(300)
+
+
 def test_seconds_in_limits_from_counters() -> None:
     samples = [
         row(t * 5, limited_power_ns=t * 2.5 * S, limited_thermal_software_ns=7 * S, limit_bits=LimitBit.SW_THERMAL)
