@@ -2,16 +2,23 @@
 
 from dataclasses import dataclass
 
+from gputuner.advice.batch import usable_batch
 from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import make
 from gputuner.advice.snippets import accumulate
 from gputuner.analysis.memory import fit_memory_line
+from gputuner.analysis.throughput import FASTEST_WITHIN
 from gputuner.model.advice import Advice, Confidence
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
 LARGER_BY = 1.3
 """A larger micro batch with another effective batch is named from this factor on."""
+
+SMALL = 4
+"""A micro batch below a quarter of what fits (an effective batch with few divisors) is not worth proposing."""
+SAVED = 0.1
+"""Least share of the memory that a split saves to be worth a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +55,10 @@ def split(effective: int, largest: int) -> Split:
 
 
 def accumulate_rule(evidence: Evidence) -> list[Advice]:
-    """``batch.accumulate``: needed where the effective batch does not fit safely.
+    """``batch.accumulate``: needed where the effective batch does not fit safely (or only behind a cliff in rate).
 
-    Where it fits but a smaller batch reaches the same rate, the same split saves memory at no cost (``needed`` False).
+    Where it fits but a measured smaller batch that divides it is as fast (within 1.5 %), the same split saves memory
+    at no cost (``needed`` False). Nothing is said where the effective batch has no suitable divisor.
     """
     found: list[Advice] = []
     effective = evidence.effective_batch
@@ -58,17 +66,45 @@ def accumulate_rule(evidence: Evidence) -> list[Advice]:
         best = best_setting(evidence, workload)
         if best is None:
             continue
-        (precision, channels_last), points = best
-        safe = evidence.last("batch_safe", precision=precision, channels_last=channels_last)
-        quickest = evidence.last("batch_fastest", precision=precision, channels_last=channels_last)
-        if safe is None or safe.value < 1:
+        setting, points = best
+        usable = usable_batch(evidence, workload, setting)
+        safe = evidence.last("batch_safe", precision=setting[0], channels_last=setting[1])
+        if safe is None or usable is None:
             continue
-        needed = safe.value < effective
-        if not needed and (quickest is None or quickest.value > effective / 2):
-            continue
-        largest = int(safe.value) if needed or quickest is None else int(quickest.value)
-        found.append(_advice(evidence, workload, precision, points, split(effective, largest), safe, quickest, needed))
+        largest, slower = usable
+        needed = safe.value < effective or (slower and largest < effective)
+        pair = _needed(effective, largest) if needed else _saving(effective, points)
+        if pair is not None:
+            found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, needed))
     return found
+
+
+def _needed(effective: int, largest: int) -> Split | None:
+    pair = split(effective, largest)
+    return pair if SMALL * pair.micro >= largest else None
+
+
+def _saving(effective: int, points: dict[int, Point]) -> Split | None:
+    """The smallest measured batch that divides the effective one, is as fast as any, and really needs less memory."""
+    least = (1.0 - FASTEST_WITHIN) * max(point.value for point in points.values())
+    fitting = [b for b, point in points.items() if b < effective and effective % b == 0 and point.value >= least]
+    if not fitting:
+        return None
+    micro = min(fitting)
+    peaks = _peaks(points, micro, effective)
+    if peaks is None or peaks[0] > (1.0 - SAVED) * peaks[1]:
+        return None
+    return Split(micro=micro, steps=effective // micro)
+
+
+def _peaks(points: dict[int, Point], micro: int, effective: int) -> tuple[float, float] | None:
+    """Peak memory (bytes) of both batches: measured where it was, else from the memory line."""
+    peaks = {b: float(p.extra["allocated_peak_bytes"]) for b, p in points.items() if "allocated_peak_bytes" in p.extra}
+    line = fit_memory_line(list(peaks), list(peaks.values()))
+    straight = line is not None and line.is_line
+    told = [peaks.get(b, line.at(b) if line is not None and straight else None) for b in (micro, effective)]
+    first, second = told
+    return None if first is None or second is None else (first, second)
 
 
 def _advice(
@@ -78,7 +114,7 @@ def _advice(
     points: dict[int, Point],
     pair: Split,
     safe: Point,
-    quickest: Point | None,
+    largest: int,
     needed: bool,
 ) -> Advice:
     params: dict[str, Scalar] = {
@@ -90,6 +126,9 @@ def _advice(
         "safe": int(safe.value),
         "needed": needed,
     }
+    if needed:
+        params["does_not_fit" if safe.value < evidence.effective_batch else "slow_at_once"] = evidence.effective_batch
+        params["largest"] = largest
     change = pair.other_change
     if pair.other_micro is not None and pair.other_steps is not None and change is not None:
         params |= {
@@ -100,18 +139,17 @@ def _advice(
         }
     if pair.micro in points:
         params["rate"] = points[pair.micro].value
-    peaks = {b: float(p.extra["allocated_peak_bytes"]) for b, p in points.items() if "allocated_peak_bytes" in p.extra}
-    line = fit_memory_line(list(peaks), list(peaks.values()))
-    if line is not None and line.is_line:
-        params["memory_micro_bytes"] = int(line.at(pair.micro))
-        params["memory_effective_bytes"] = int(line.at(evidence.effective_batch))
-    verified = safe.params.get("verified") is True
+    peaks = _peaks(points, pair.micro, evidence.effective_batch)
+    if peaks is not None:
+        params |= {"memory_micro_bytes": int(peaks[0]), "memory_effective_bytes": int(peaks[1])}
+    tried = safe.params.get("verified") is True if needed else evidence.effective_batch in points
+    used = [points[b] for b in (pair.micro, evidence.effective_batch) if b in points]
     return make(
         "batch.accumulate",
         evidence.card.uuid,
         params,
-        [safe, *([quickest] if quickest else []), *([points[pair.micro]] if pair.micro in points else [])],
-        confidence=Confidence.MEASURED if verified else Confidence.MODEL,
+        [safe, *used],
+        confidence=Confidence.MEASURED if tried else Confidence.MODEL,
         weight=8.0 if needed else 1.5,
-        snippet=accumulate(pair.micro, pair.steps),
+        snippet=accumulate(pair.micro, pair.steps, precision, cpu=evidence.card.is_cpu),
     )

@@ -1,7 +1,7 @@
 """Batch size: the fastest, and the largest that is safe."""
 
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import gain_of, make
+from gputuner.advice.making import gain_from, make, scattered
 from gputuner.advice.snippets import loader
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, knee
@@ -11,10 +11,16 @@ from gputuner.model.readings import Scalar
 
 REFERENCE_BATCH = 32
 """What people start from; on a CPU a quarter of it."""
+CLIFF = 0.9
+"""A batch below this share of the best rate is not recommended, even where it fits."""
 
 
 def fastest_rule(evidence: Evidence) -> list[Advice]:
-    """``batch.fastest``: the smallest batch within 1.5 % of the best rate, against the batch people start from."""
+    """``batch.fastest``: the smallest batch within 1.5 % of the best rate, against the batch people start from.
+
+    A batch above the owner's effective batch changes the training (``beyond``): it needs care, and the largest batch
+    that does not (``within``) is told with what it loses.
+    """
     found: list[Advice] = []
     for workload in evidence.workloads():
         best = best_setting(evidence, workload)
@@ -23,7 +29,7 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
         (precision, channels_last), points = best
         choice = fastest({batch: p.spread or spread([p.value]) for batch, p in points.items()})
         rates = {batch: p.value for batch, p in points.items()}
-        reference = _reference(evidence, points, choice.batch)
+        reference = _reference(evidence, points)
         params: dict[str, Scalar] = {
             "workload": workload,
             "precision": precision,
@@ -37,68 +43,150 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             "largest_measured": max(rates),
             "largest_rate": rates[max(rates)],
             "still_rising": choice.batch == max(rates) and knee(rates) is None,
+            "effective": evidence.effective_batch,
         }
-        gain = gain_of(points[choice.batch], points[reference]) if reference != choice.batch else None
+        used = [points[choice.batch], points[reference], points[max(rates)]]
+        beyond = choice.batch > evidence.effective_batch
+        if beyond:
+            params["beyond"] = evidence.effective_batch
+            within = max((batch for batch in rates if batch <= evidence.effective_batch), default=None)
+            if within is not None:
+                params |= {
+                    "within": within,
+                    "within_rate": rates[within],
+                    "within_loss": 1.0 - rates[within] / choice.rate,
+                }
+                used.append(points[within])
         found.append(
             make(
                 "batch.fastest",
                 evidence.card.uuid,
                 params,
-                [points[choice.batch], points[reference], points[max(rates)]],
-                gain=gain,
+                used,
+                gain=gain_from(evidence, points[choice.batch], points[reference])
+                if rates[reference] < choice.rate
+                else None,
                 weight=2.0,
-                snippet=loader(choice.batch),
+                snippet=loader(choice.batch, effective=evidence.effective_batch),
+                risk=beyond,
             )
         )
     return found
 
 
-def _reference(evidence: Evidence, points: dict[int, Point], chosen: int) -> int:
-    """The measured batch nearest below what people start from (the smallest if none is below)."""
+def _reference(evidence: Evidence, points: dict[int, Point]) -> int:
+    """The batch people start from, as it was measured.
+
+    The smallest measured batch from there on whose figures settled; where none did, or all are smaller, the nearest
+    below (the advice then says that its figures scattered).
+    """
     start = REFERENCE_BATCH // 4 if evidence.card.is_cpu else REFERENCE_BATCH
+    settled = [batch for batch, point in points.items() if batch >= start and not scattered(point)]
+    if settled:
+        return min(settled)
     below = [batch for batch in points if batch <= start]
-    reference = max(below) if below else min(points)
-    return reference if reference != chosen or len(points) < 2 else min(points)
+    return max(below) if below else min(points)
 
 
 def safe_rule(evidence: Evidence) -> list[Advice]:
-    """``batch.safe_limit``: the largest batch to use without fear of running out of memory, and the limit itself."""
+    """``batch.safe_limit``: the largest batch to use without fear of running out of memory, and the limit itself.
+
+    Measured only where that very batch ran. Where it ran slower than 0.9 of the best rate (``slower``), the advice is
+    to stay at the largest batch that does not.
+    """
     found: list[Advice] = []
     for limit in evidence.of("batch_limit"):
         precision, channels_last = limit.params["precision"], limit.params["channels_last"]
         safe = evidence.last("batch_safe", precision=precision, channels_last=channels_last)
-        if safe is None:
+        if safe is None or safe.value < 1:
             continue
-        verified = limit.params.get("verified") is True
-        params: dict[str, Scalar] = {
-            "workload": limit.workload,
-            "precision": precision,
-            "channels_last": channels_last,
-            "safe": int(safe.value),
-            "limit": int(limit.value),
-            "margin": safe.extra.get("margin", 0.0),
-            "verified": verified,
-        }
-        params |= {name: limit.extra[name] for name in ("fails", "predicted", "size_limit") if name in limit.extra}
-        points: list[Point | str] = [limit, safe, *evidence.of("memory_per_sample", precision=precision)]
-        best = evidence.last("batch_fastest", precision=precision, channels_last=channels_last)
-        if "rate" in safe.extra:
-            params["safe_rate"] = safe.extra["rate"]
+        rates = evidence.training_rates(limit.workload).get((str(precision), channels_last is True), {})
+        params, points = _safe_params(limit, safe, evidence)
+        params |= _stay(rates, int(safe.value), safe)
         near = evidence.of("train_throughput", phase="limit", precision=precision, channels_last=channels_last)
-        if near:
+        if near and not scattered(near[-1]):
             params["limit_rate"] = near[-1].value
             points.append(near[-1])
-        if best is not None and "rate" in best.extra:
-            params |= {"fastest": int(best.value), "fastest_rate": best.extra["rate"]}
-            points.append(best)
+        named = {int(params[name]) for name in ("safe", "stay", "fastest") if name in params}
+        points += [point for batch, point in rates.items() if batch in named]
+        ran = params["verified"] is True
         found.append(
             make(
                 "batch.safe_limit",
                 evidence.card.uuid,
                 params,
                 points,
-                confidence=Confidence.MEASURED if verified else Confidence.MODEL,
-                weight=5.0 if verified else 2.0,
+                confidence=Confidence.MEASURED if ran else Confidence.MODEL,
+                weight=5.0 if ran else 2.0,
             )
         )
     return found
+
+
+def _safe_params(limit: Point, safe: Point, evidence: Evidence) -> tuple[dict[str, Scalar], list[Point | str]]:
+    """What is known of both sizes; a value is there only where the sentence that needs it would be true."""
+    named = {name: limit.params[name] for name in ("precision", "channels_last")}
+    ran, found = safe.params.get("verified") is True, limit.params.get("verified") is True
+    lines = evidence.of("memory_per_sample", **named)
+    params: dict[str, Scalar] = {
+        "workload": limit.workload,
+        **named,
+        "safe": int(safe.value),
+        "limit": int(limit.value),
+        "verified": ran,
+        "limit_verified": found,
+    }
+    params |= {name: limit.extra[name] for name in ("fails", "predicted", "size_limit") if name in limit.extra}
+    margin = safe.extra.get("margin", 0.0)
+    if isinstance(margin, int | float) and margin > 0:
+        params["margin"] = margin
+    if "fails" in limit.extra:
+        params["ran"] = int(limit.value)
+        params["size_fails" if limit.extra.get("size_limit") is True else "memory_fails"] = limit.extra["fails"]
+        if not found:
+            params |= {"untried_from": int(limit.value), "untried_to": limit.extra["fails"]}
+    elif lines and lines[-1].extra.get("is_line") is False:
+        params["rough_limit"] = int(limit.value)
+    else:
+        params["predicted_limit"] = int(limit.value)
+    if not ran:
+        params["untried"] = int(safe.value)
+    return params, [limit, safe, *lines]
+
+
+def _stay(rates: dict[int, Point], safe: int, point: Point) -> dict[str, Scalar]:
+    """The rate at the safe batch, and where it lies behind a cliff the largest batch that does not."""
+    told: dict[str, Scalar] = {}
+    extra = point.extra.get("rate")
+    rate = float(extra) if isinstance(extra, int | float) else None
+    if rate is not None:
+        told["safe_rate"] = rate
+    if not rates:
+        return told
+    best = max(p.value for p in rates.values())
+    quickest = fastest({batch: p.spread or spread([p.value]) for batch, p in rates.items()})
+    told |= {"fastest": quickest.batch, "fastest_rate": quickest.rate}
+    if rate is None:
+        told |= {"rate_unknown": safe, "largest_measured": max(rates), "largest_rate": rates[max(rates)].value}
+    stay = max((batch for batch, p in rates.items() if batch <= safe and p.value >= CLIFF * best), default=None)
+    if stay is None:
+        return told
+    if rate is None:
+        told["proven"] = stay
+    elif rate < CLIFF * best:
+        told |= {"slower": True, "stay": stay, "stay_rate": rates[stay].value, "safe_loss": 1.0 - rate / best}
+    return told
+
+
+def usable_batch(evidence: Evidence, workload: str, setting: tuple[str, bool]) -> tuple[int, bool] | None:
+    """The largest batch to recommend: safe, and measured not to lie behind a cliff; and whether there is a cliff.
+
+    None where no safe batch is known.
+    """
+    precision, channels_last = setting
+    safe = evidence.last("batch_safe", precision=precision, channels_last=channels_last)
+    if safe is None or safe.value < 1:
+        return None
+    told = _stay(evidence.training_rates(workload).get(setting, {}), int(safe.value), safe)
+    largest = told.get("stay") or told.get("proven") or safe.value
+    return int(largest), told.get("slower") is True

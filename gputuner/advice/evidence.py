@@ -42,7 +42,14 @@ class Evidence:
         return found[-1] if found else None
 
     def training_rates(self, workload: str) -> dict[tuple[str, bool], dict[int, Point]]:
-        """Comparable training rates by (precision, channels_last) and batch; too slow ones left out."""
+        """Comparable training rates by (precision, channels_last) and batch.
+
+        Too slow ones are left out, and batches of a size that failed since.
+        """
+        fails: dict[tuple[str, bool], int] = {}
+        for limit in self.of("batch_limit"):
+            if limit.workload == workload and "fails" in limit.extra:
+                fails[_setting(limit)] = int(limit.extra["fails"])
         rates: dict[tuple[str, bool], dict[int, Point]] = {}
         for point in self.of("train_throughput"):
             if (
@@ -51,8 +58,9 @@ class Evidence:
                 or Flag.TOO_SLOW in point.flags
             ):
                 continue
-            key = (str(point.params["precision"]), bool(point.params.get("channels_last", False)))
-            rates.setdefault(key, {})[int(point.params["batch"])] = point
+            key, batch = _setting(point), int(point.params["batch"])
+            if batch < fails.get(key, batch + 1):
+                rates.setdefault(key, {})[batch] = point
         return rates
 
     def workloads(self) -> tuple[str, ...]:
@@ -84,6 +92,10 @@ class Evidence:
         """A fact of the host as a number."""
         value = self.host(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _setting(point: Point) -> tuple[str, bool]:
+    return str(point.params["precision"]), bool(point.params.get("channels_last", False))
 
 
 LOADS = ("train_throughput", "matmul_rate", "copy_bandwidth", "co_run_gain")

@@ -4,12 +4,17 @@ from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import make
 from gputuner.analysis.limits import POWER_SHARE, THERMAL, THERMAL_SHARE, memory_heat_suspected, share
 from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.cards import CardInfo
 from gputuner.model.points import Conditions, Point
 from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 
 HEAT_WEIGHT = 30.0
 """Added for a load that spends all its time in a thermal limit: it can be mended, so it goes before small gains."""
+LITTLE_LOST = 0.03
+"""A clock less than this below its maximum is not worth a headline, however long the limit was touched."""
+AT_MAXIMUM = 0.995
+"""A power limit at this share of the highest that can be set, or above, cannot be raised."""
 TRUSTED_S = 1.0
 """Shorter windows hold too few samples to speak of a share."""
 
@@ -54,23 +59,43 @@ def _worst(evidence: Evidence, least: float, *limiters: Limiter) -> tuple[Point,
     return point, conditions, share(conditions, *limiters)
 
 
+def clock_lost(conditions: Conditions, card: CardInfo) -> float | None:
+    """How far the median SM clock of a window lay below its maximum, as a fraction to three places; None: not known."""
+    highest = card.number("sm_clock_max_mhz")
+    if not highest or conditions.sm_clock_mhz is None:
+        return None
+    return max(0.0, round(1.0 - conditions.sm_clock_mhz / highest, 3))
+
+
 def power_rule(evidence: Evidence) -> list[Advice]:
-    """``limit.power``: the clock is held down by the power limit for 5 % of a load or more. Ordinary, not a fault."""
+    """``limit.power``: the clock is held down by the power limit for 5 % of a load or more. Ordinary, not a fault.
+
+    What counts is the clock that is lost, not the time in the limit: a loss below 3 % is told as such (``little``)
+    and ranks last. A higher limit is only named where one can be set (``raisable``).
+    """
     worst = _worst(evidence, POWER_SHARE, Limiter.POWER)
     if worst is None:
         return []
     point, conditions, held = worst
     params = _load_params(point, conditions, held)
-    for name, key in (("limit_w", "power_limit_enforced_w"), ("limit_max_w", "power_limit_max_w")):
-        value = evidence.card.number(key)
-        if value is not None:
-            params[name] = value
-    highest = evidence.card.number("sm_clock_max_mhz")
-    if highest is not None:
-        params["sm_clock_max_mhz"] = highest
+    limit, most = evidence.card.number("power_limit_enforced_w"), evidence.card.number("power_limit_max_w")
+    references: list[Point | str] = [point]
+    if limit is not None:
+        params["limit_w"] = limit
+        references.append(f"{evidence.card.uuid}:power_limit_enforced_w")
+    params["raisable"] = limit is not None and most is not None and limit < AT_MAXIMUM * most
+    if most is not None and params["raisable"]:
+        params["limit_max_w"] = most
+    params["at_maximum"] = limit is not None and most is not None and not params["raisable"]
+    lost = clock_lost(conditions, evidence.card)
+    if lost is not None:
+        params |= {"sm_clock_max_mhz": evidence.card.number("sm_clock_max_mhz") or 0.0, "clock_lost": lost}
+        references.append(f"{evidence.card.uuid}:sm_clock_max_mhz")
+    little = lost is not None and lost < LITTLE_LOST
+    params["little"] = little
     params["training"] = point.metric == "train_throughput"
     params["recommended"] = _nearness(evidence, point) == 2
-    return [make("limit.power", evidence.card.uuid, params, [point], weight=4.0)]
+    return [make("limit.power", evidence.card.uuid, params, references, weight=0.2 if little else 4.0)]
 
 
 def brake_rule(evidence: Evidence) -> list[Advice]:

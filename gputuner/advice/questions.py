@@ -37,7 +37,7 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
         ask("own_training", "record", workload=evidence.workloads()[0])
         limits = evidence.of("batch_limit")
         if not limits or limits[-1].params.get("verified") is not True:
-            ask("batch_limit", "tune --minutes 10")
+            ask("batch_limit", "tune --minutes 10", repeat=bool(limits) and "fails" in limits[-1].extra)
         shared = evidence.of("co_run_gain")
         if not any(point.extra.get("valid") is True for point in shared):
             ask("sharing", "tune --minutes 5", repeat=bool(shared))

@@ -49,12 +49,21 @@ def _params(evidence: Evidence, point: Point, tuned: float) -> tuple[dict[str, S
     return params, [point, *slowdowns]
 
 
+def _gain(point: Point, than: float) -> Gain:
+    """The pair's work over ``than``, minus 1; the interval where the pair was measured with one."""
+    value = point.value / than - 1.0
+    low, high = (point.spread.ci95_low, point.spread.ci95_high) if point.spread else (None, None)
+    if low is None or high is None:
+        return Gain(value=value, unit="fraction")
+    return Gain(value=value, unit="fraction", low=low / than - 1.0, high=high / than - 1.0)
+
+
 def _tuned(evidence: Evidence, point: Point, tuned: float) -> Advice:
     params, points = _params(evidence, point, tuned)
     advantage = point.value / tuned - 1.0
     two = advantage >= WORTH
     params["jobs"] = int(point.params["jobs"]) if two else 1
-    gain = Gain(value=advantage, unit="fraction") if two else None
+    gain = _gain(point, tuned) if two else None
     return make("jobs.one_or_two", evidence.card.uuid, params, points, gain=gain, weight=0.0 if two else 3.0)
 
 
@@ -63,5 +72,5 @@ def _fixed(evidence: Evidence, point: Point, tuned: float) -> list[Advice]:
         return []
     params, points = _params(evidence, point, tuned)
     params["jobs"] = int(point.params["jobs"])
-    gain = Gain(value=point.value - 1.0, unit="fraction")
+    gain = _gain(point, 1.0)
     return [make("jobs.fixed_batch", evidence.card.uuid, params, points, gain=gain, chance=FIXED_CHANCE)]

@@ -1,36 +1,62 @@
-"""Code to paste. Plain PyTorch 2.4 and later; names of the reader's own objects: model, optimizer, loss_fn, loader."""
+"""Code to paste. Plain PyTorch 2.4 and later; it runs as it stands with the reader's own objects.
+
+Their names: ``model`` (on the card), ``dataset``, ``loader``, ``loss_fn`` (a mean over the batch), ``optimizer``; with
+accumulation also ``scheduler`` and ``max_norm``.
+"""
+
+AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
 
 
-def loader(batch: int) -> str:
-    """A DataLoader of ``batch`` that never yields a last batch of one sample (BatchNorm cannot train on it)."""
-    return f"loader = DataLoader(dataset, batch_size={batch}, shuffle=True, drop_last=True)"
+def loader(batch: int, *, effective: int | None = None) -> str:
+    """A DataLoader of ``batch``; says where that is more than the owner's ``effective`` batch.
+
+    No sample is dropped: dropping the last, smaller batch would lose up to ``batch`` − 1 samples an epoch.
+    """
+    care = ""
+    if effective is not None and batch > effective:
+        care = f"  # more than {effective} samples per optimizer step: tune the learning rate anew"
+    return f"loader = torch.utils.data.DataLoader(dataset, batch_size={batch}, shuffle=True){care}"
 
 
 def precision(name: str, *, cpu: bool) -> str:
-    """The training step in a number format: ``fp32``, ``tf32``, ``fp16`` or ``bf16``."""
-    device = "cpu" if cpu else "cuda"
-    if name == "tf32":
-        return 'torch.set_float32_matmul_precision("high")  # convolutions use TF32 by default'
-    if name == "bf16":
-        return (
-            f'with torch.autocast("{device}", dtype=torch.bfloat16):\n'
-            "    loss = loss_fn(model(inputs), targets)\n"
-            "loss.backward()\n"
-            "optimizer.step()\n"
-            "optimizer.zero_grad(set_to_none=True)"
-        )
+    """The training loop in a number format: ``fp32``, ``tf32``, ``fp16`` or ``bf16``."""
+    lines = [*_set_up(name, cpu=cpu), "for inputs, targets in loader:", *_to_device(cpu=cpu)]
+    lines.append("    optimizer.zero_grad(set_to_none=True)")
+    lines += _forward(name, cpu=cpu)
     if name == "fp16":
-        return (
-            f'scaler = torch.amp.GradScaler("{device}")  # once, before the loop\n'
-            "\n"
-            f'with torch.autocast("{device}", dtype=torch.float16):\n'
-            "    loss = loss_fn(model(inputs), targets)\n"
-            "scaler.scale(loss).backward()\n"
-            "scaler.step(optimizer)\n"
-            "scaler.update()\n"
-            "optimizer.zero_grad(set_to_none=True)"
-        )
-    return "loss = loss_fn(model(inputs), targets)  # no autocast\nloss.backward()\noptimizer.step()"
+        lines += ["    scaler.scale(loss).backward()", "    scaler.step(optimizer)", "    scaler.update()"]
+    else:
+        lines += ["    loss.backward()", "    optimizer.step()"]
+    return "\n".join(lines)
+
+
+def _device(*, cpu: bool) -> str:
+    return "cpu" if cpu else "cuda"
+
+
+def _set_up(name: str, *, cpu: bool) -> list[str]:
+    """What stands before the loop."""
+    if name == "fp16":
+        return [f'scaler = torch.amp.GradScaler("{_device(cpu=cpu)}")  # once, before the first epoch']
+    if name == "tf32":
+        return ['torch.set_float32_matmul_precision("high")  # matrix products; convolutions use TF32 by default']
+    if name == "fp32" and not cpu:
+        return [
+            'torch.set_float32_matmul_precision("highest")',
+            "torch.backends.cudnn.allow_tf32 = False  # else convolutions use TF32",
+        ]
+    return []
+
+
+def _to_device(*, cpu: bool) -> list[str]:
+    return [] if cpu else ['    inputs, targets = inputs.to("cuda"), targets.to("cuda")']
+
+
+def _forward(name: str, *, cpu: bool) -> list[str]:
+    forward = "loss = loss_fn(model(inputs), targets)"
+    if name in AUTOCAST:
+        return [f'    with torch.autocast("{_device(cpu=cpu)}", dtype={AUTOCAST[name]}):', f"        {forward}"]
+    return [f"    {forward}"]
 
 
 def channels_last() -> str:
@@ -41,29 +67,48 @@ def channels_last() -> str:
     )
 
 
-def accumulate(micro: int, steps: int) -> str:
-    """Gradient accumulation that keeps the effective batch and does not drop or misweigh the rest at the end.
+def accumulate(micro: int, steps: int, name: str, *, cpu: bool) -> str:
+    """One epoch with gradient accumulation in the number format ``name`` that keeps the effective batch.
 
-    Each micro batch counts by its number of samples; the window that the epoch cuts short is divided by the samples
-    it really holds. Clipping, optimizer and scheduler step once per optimizer step.
+    Every sample counts alike: a micro batch is weighed by its share of the samples of its window, also where the
+    epoch cuts the last window short. Unscaling, clipping, optimizer, scaler and scheduler act once per window, in
+    this order; a step that the scaler skips moves no schedule.
     """
-    return (
-        f"loader = DataLoader(dataset, batch_size={micro}, shuffle=True)\n"
-        f"ACCUMULATE = {steps}  # {micro} x {steps} = {micro * steps} samples per optimizer step\n"
-        "seen = 0\n"
-        "for i, (inputs, targets) in enumerate(loader, start=1):\n"
-        "    loss = loss_fn(model(inputs), targets)  # mean over the micro batch\n"
-        "    (loss * len(targets)).backward()\n"
-        "    seen += len(targets)\n"
-        "    if i % ACCUMULATE == 0 or i == len(loader):  # the last window may be shorter\n"
-        "        for p in model.parameters():\n"
-        "            if p.grad is not None:\n"
-        "                p.grad /= seen\n"
-        "        optimizer.step()\n"
-        "        scheduler.step()  # once per optimizer step, not per micro batch\n"
-        "        optimizer.zero_grad(set_to_none=True)\n"
-        "        seen = 0"
-    )
+    effective = micro * steps
+    scaled = name == "fp16"
+    backward = "scaler.scale(loss * share).backward()" if scaled else "(loss * share).backward()"
+    lines = [
+        f"# {micro} x {steps} = {effective} samples per optimizer step. Batch norm sees {micro} samples at a time:",
+        "# a model with it is not trained exactly as with the whole batch at once.",
+        f"loader = torch.utils.data.DataLoader(dataset, batch_size={micro}, shuffle=True)",
+        *_set_up(name, cpu=cpu),
+        "",
+        "left, held = len(dataset), 0  # samples of this epoch to come, samples of this window done",
+        "optimizer.zero_grad(set_to_none=True)",
+        "for inputs, targets in loader:",
+        *_to_device(cpu=cpu),
+        *_forward(name, cpu=cpu),
+        f"    window = min({effective}, left)  # the last one may be smaller",
+        "    share = len(targets) / window",
+        f"    {backward}",
+        "    held += len(targets)",
+        "    if held == window:",
+    ]
+    if scaled:
+        lines.append("        scaler.unscale_(optimizer)  # before clipping")
+    lines.append("        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)  # only if you clip")
+    if scaled:
+        lines += [
+            "        scale = scaler.get_scale()",
+            "        scaler.step(optimizer)",
+            "        scaler.update()",
+            "        if scaler.get_scale() >= scale:  # else the step was skipped",
+            "            scheduler.step()  # once per optimizer step",
+        ]
+    else:
+        lines += ["        optimizer.step()", "        scheduler.step()  # once per optimizer step"]
+    lines += ["        optimizer.zero_grad(set_to_none=True)", "        left, held = left - window, 0"]
+    return "\n".join(lines)
 
 
 def compiled() -> str:
@@ -78,7 +123,7 @@ def threads(count: int) -> str:
 
 def workers(count: int) -> str:
     """A DataLoader that does not ask for more processes than there are cores."""
-    return f"loader = DataLoader(dataset, batch_size=..., num_workers={count})"
+    return f"loader = torch.utils.data.DataLoader(dataset, batch_size=batch_size, shuffle=True, num_workers={count})"
 
 
 def governor() -> str:

@@ -17,6 +17,14 @@ BEST = 3
 MODEL = "ResNet-50"
 _SUSTAINED = "sustained"
 _LITTLE = 0.01
+_POWER_LITTLE = N_(
+    "The power limit was touched {share:fraction} of the time under sustained load but cost only {lost:fraction} of "
+    "the clock."
+)
+_POWER_LOST = N_(
+    "The power limit held the clock back {share:fraction} of the time under sustained load: it ran {lost:fraction} "
+    "below its maximum."
+)
 _SELDOM_DIFFER = ("image", "n", "load_s")
 
 _LIMITS: dict[Limiter, str] = {
@@ -77,6 +85,7 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
 def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     """One sentence on what held a card back; empty where nothing was measured."""
     from gputuner.advice.evidence import Evidence
+    from gputuner.advice.limits import LITTLE_LOST, clock_lost
     from gputuner.analysis.limits import THERMAL, what_limits
     from gputuner.language.filling import fill
 
@@ -93,7 +102,10 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
         return _(_LIMITS[Limiter.NONE])
     if held.limiter in THERMAL and Evidence(card=card, points=tuple(own)).temperature_stuck:
         return _("The core temperature of this card does not move and cannot be believed; nothing is said about heat.")
-    return fill(_LIMITS[held.limiter], {"share": held.share})
+    lost = clock_lost(longest, card) if held.limiter is Limiter.POWER else None
+    if lost is None:
+        return fill(_LIMITS[held.limiter], {"share": held.share})
+    return fill(_POWER_LITTLE if lost < LITTLE_LOST else _POWER_LOST, {"share": held.share, "lost": lost})
 
 
 def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = None, command: str = "") -> None:

@@ -18,45 +18,71 @@ from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, User
 
 BELOW = 0.975
 ABOVE = 1.02
-TRIES = 4
+LOWER = 0.95
+HIGHER = 1.05
+TRIES = 6
+"""Sizes tried for the limit at most."""
+TIGHT = 0.06
+"""The limit counts as found where the smallest size that failed lies this share above the largest that ran, or less."""
+SAFE_TRIES = 3
+"""Sizes tried for the safe batch at most."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Bracket:
     """The largest batch known to run and the smallest larger one known to fail."""
 
-    runs: int
+    ran: set[int]
     fails: int | None = None
     size_limit: bool = False
     """True if a size fails with an error that does not name memory."""
+
+    @property
+    def runs(self) -> int:
+        """The largest batch that ran below what failed; 0 where none did."""
+        return max((b for b in self.ran if self.fails is None or b < self.fails), default=0)
+
+    @property
+    def tight(self) -> bool:
+        """Whether both ends are known and close (neighbours, or within 6 %)."""
+        if self.fails is None or not self.runs:
+            return False
+        return self.fails - self.runs <= max(1.0, TIGHT * self.fails)
+
+    def failed(self, batch: int, *, size_limit: bool) -> None:
+        """Take in that ``batch`` did not run, whatever ran before."""
+        self.ran.discard(batch)
+        self.fails = batch if self.fails is None else min(self.fails, batch)
+        self.size_limit |= size_limit
 
 
 def limit(
     course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float
 ) -> Generator[Step, StepResult, None]:
-    """Predict, verify if the time allows, and tell limit, safe and fastest batch apart."""
+    """Predict, verify if the time allows, and tell limit, safe and fastest batch apart.
+
+    The limit is verified only where a size that ran and one that failed lie close together, the safe batch only where
+    that very batch ran.
+    """
     yield from _probe_above_fixed(course, shape, known, setting, keep_s)
     line, predicted = known.line(setting), known.limit(setting)
     if line is None or predicted is None or predicted < 1:
         return
     yield from course.tell(_line_point(course, setting, line))
-    bracket = Bracket(runs=max(known.ran[setting]))
-    verified = False
+    bracket = Bracket(ran=set(known.ran[setting]))
     if line.is_line:
         cost = check_cost(shape, known, setting, predicted)
         if course.fits(2 * (cost + shape.restart_s), keep_s):
-            verified = yield from _verify(course, shape, known, setting, predicted, bracket, keep_s)
+            yield from _verify(course, shape, known, setting, predicted, bracket, keep_s)
         else:
             yield from skipped(course, "limit", 2 * (cost + shape.restart_s))
-    value = predicted if bracket.fails is None and not verified else bracket.runs
-    safe = safe_batch(value, multiple=_multiple(value))
-    if verified and safe not in known.ran[setting]:
-        cost = check_cost(shape, known, setting, safe)
-        if course.fits(cost + shape.restart_s, keep_s):
-            yield from check(course, shape, known, setting, safe, label="train_safe", phase="safe")
+    value = bracket.runs if bracket.fails is not None else max(predicted, bracket.runs)
+    safe = yield from _safe(course, shape, known, setting, value, bracket, keep_s)
+    if bracket.fails is not None:
+        value = bracket.runs
     yield from course.tell(
-        _limit_point(course, known, setting, value, predicted, bracket, verified),
-        _safe_point(course, known, setting, value, safe, verified),
+        _limit_point(course, known, setting, value, predicted, bracket),
+        _safe_point(course, known, setting, value, safe, bracket),
     )
 
 
@@ -79,35 +105,64 @@ def _multiple(batch: int) -> int:
     return 8 if batch >= 64 else 1
 
 
+def _step_of(batch: int) -> int:
+    """Sizes are tried in steps of this: eights where eight is less than what counts as close."""
+    return 8 if batch * TIGHT >= 8 else 1
+
+
 def _verify(
     course: Course, shape: Shape, known: Trained, setting: Setting, predicted: int, bracket: Bracket, keep_s: float
-) -> Generator[Step, StepResult, bool]:
-    """Run just below the prediction (lower until it runs), then just above in a fresh process."""
-    multiple = _multiple(predicted)
-    below = round_down(int(predicted * BELOW), multiple)
+) -> Generator[Step, StepResult, None]:
+    """Run just below the prediction, then just above in a fresh process, and close in from there while time allows."""
     for _ in range(TRIES):
-        if below <= bracket.runs:
-            break
-        fine = yield from _check(course, shape, known, setting, below, bracket, "train_limit_below")
-        if fine is None:
-            return False
-        if fine:
-            break
-        below = _lower(below, bracket, multiple)
-        if not course.fits(check_cost(shape, known, setting, below) + shape.restart_s, keep_s):
-            break
-    above = ceil(predicted * ABOVE / multiple) * multiple
-    if bracket.fails is None and course.fits(check_cost(shape, known, setting, above) + shape.restart_s, keep_s):
-        fine = yield from _check(course, shape, known, setting, above, bracket, "train_limit_above", fresh=True)
-        return fine is not None
-    return bracket.fails is not None
+        batch, label = _next(predicted, bracket)
+        if batch is None or not course.fits(check_cost(shape, known, setting, batch) + shape.restart_s, keep_s):
+            return
+        above = label == "train_limit_above"
+        told = yield from _check(course, shape, known, setting, batch, bracket, label, phase="limit", fresh=above)
+        if not told:
+            return
 
 
-def _lower(failed: int, bracket: Bracket, multiple: int) -> int:
-    """The next batch to try after a failure: a little lower first, then half-way (an error far from the line)."""
-    if not bracket.size_limit:
-        return round_down(int(failed * 0.95), multiple)
-    return round_down((bracket.runs + failed) // 2, multiple)
+def _next(predicted: int, bracket: Bracket) -> tuple[int | None, str]:
+    """The next size to try, with the label of its step; None where the limit is found or nothing is left to try.
+
+    Just below the prediction, then just above it (higher where even that runs). After a failure a little lower first;
+    half-way where something between is known to run, or where the error does not name memory (far from the line).
+    """
+    step = _step_of(predicted)
+    runs, fails = bracket.runs, bracket.fails
+    if fails is None:
+        below = round_down(int(predicted * BELOW), step)
+        if below > runs:
+            return below, "train_limit_below"
+        above = max(predicted * ABOVE, runs * HIGHER if runs > predicted else 0.0)
+        return ceil(above / step) * step, "train_limit_above"
+    if bracket.tight:
+        return None, ""
+    lower = round_down(int(fails * LOWER), step)
+    if bracket.size_limit or lower <= runs:
+        lower = round_down((runs + fails) // 2, step)
+    return (lower if runs < lower < fails else None), "train_limit_below"
+
+
+def _safe(
+    course: Course, shape: Shape, known: Trained, setting: Setting, limit_batch: int, bracket: Bracket, keep_s: float
+) -> Generator[Step, StepResult, int]:
+    """The safe batch below ``limit_batch``, tried out (warmed up) while time allows; lower where it does not run."""
+    safe = safe_batch(limit_batch, multiple=_multiple(limit_batch))
+    for _ in range(SAFE_TRIES):
+        if safe < 1 or safe in known.rates.get(setting, {}):
+            break
+        cost = check_cost(shape, known, setting, safe) + shape.warmup_s
+        if not course.fits(cost + shape.restart_s, keep_s):
+            break
+        told = yield from _check(course, shape, known, setting, safe, bracket, "train_safe", phase="safe")
+        if not told or bracket.fails != safe:
+            break
+        lower = safe_batch(safe, multiple=_multiple(safe))
+        safe = lower if lower < safe else 0
+    return safe
 
 
 def _check(
@@ -119,24 +174,22 @@ def _check(
     bracket: Bracket,
     label: str,
     *,
+    phase: str,
     fresh: bool = False,
-) -> Generator[Step, StepResult, bool | None]:
-    """Whether ``batch`` runs; None if that cannot be told (worker lost)."""
-    result = yield from check(course, shape, known, setting, batch, label=label, phase="limit", fresh=fresh)
+) -> Generator[Step, StepResult, bool]:
+    """Try ``batch`` and note in ``bracket`` whether it ran; False if that cannot be told (worker lost)."""
+    result = yield from check(course, shape, known, setting, batch, label=label, phase=phase, fresh=fresh)
     match result:
-        case Done():
-            bracket.runs = max(bracket.runs, batch)
-            return True
+        case Done() if batch in known.ran[setting]:
+            bracket.ran.add(batch)
         case OutOfMemory(size_limit=size_limit):
-            bracket.fails = batch if bracket.fails is None else min(bracket.fails, batch)
-            bracket.size_limit |= size_limit
-            return False
+            bracket.failed(batch, size_limit=size_limit)
         case UserCodeFailed(message=message):
-            bracket.fails, bracket.size_limit = batch, True
+            bracket.failed(batch, size_limit=True)
             yield from course.warn("size_limit", batch=batch, message=message)
+        case Done() | Lost():
             return False
-        case Lost():
-            return None
+    return True
 
 
 def _line_point(course: Course, setting: Setting, line: MemoryLine) -> Point:
@@ -156,35 +209,43 @@ def _line_point(course: Course, setting: Setting, line: MemoryLine) -> Point:
 
 
 def _limit_point(
-    course: Course, known: Trained, setting: Setting, value: int, predicted: int, bracket: Bracket, verified: bool
+    course: Course, known: Trained, setting: Setting, value: int, predicted: int, bracket: Bracket
 ) -> Point:
     extra: dict[str, Scalar] = {"predicted": predicted, "runs": bracket.runs, "size_limit": bracket.size_limit}
     if bracket.fails is not None:
         extra["fails"] = bracket.fails
     if known.capacity_bytes is not None:
         extra["capacity_bytes"] = int(known.capacity_bytes)
-    params: dict[str, Scalar] = {**setting.named(), "verified": verified}
+    params: dict[str, Scalar] = {**setting.named(), "verified": bracket.tight}
     return course.make.figure("batch_limit", "resnet50", float(value), "samples", params, extra=extra)
 
 
-def _safe_point(course: Course, known: Trained, setting: Setting, value: int, safe: int, verified: bool) -> Point:
-    extra: dict[str, Scalar] = {"margin": SAFE_MARGIN, "limit": value}
-    rate = known.ran[setting].get(safe)
-    if rate is not None:
+def _safe_point(course: Course, known: Trained, setting: Setting, value: int, safe: int, bracket: Bracket) -> Point:
+    margin = SAFE_MARGIN if safe <= (1.0 - SAFE_MARGIN) * value + 1.0 else max(0.0, 1.0 - safe / max(1, value))
+    extra: dict[str, Scalar] = {"margin": margin, "limit": value}
+    ran = safe in bracket.ran and (bracket.fails is None or safe < bracket.fails)
+    rate = known.rates.get(setting, {}).get(safe)
+    if ran and rate is not None:
         extra["rate"] = rate
-    params: dict[str, Scalar] = {**setting.named(), "verified": verified}
+    params: dict[str, Scalar] = {**setting.named(), "verified": ran}
     return course.make.figure("batch_safe", "resnet50", float(safe), "samples", params, extra=extra)
 
 
 def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
-    """The fastest batch with the batches its intervals allow, from the points told so far."""
+    """The fastest batch with the batches its intervals allow, from the points told so far (none that failed since)."""
+    fails = [
+        int(p.extra["fails"])
+        for p in course.points
+        if p.metric == "batch_limit" and "fails" in p.extra and _same(p, setting)
+    ]
     spreads = {
         int(p.params["batch"]): p.spread or spread([p.value])
         for p in course.points
         if p.metric == "train_throughput"
         and p.params.get("phase") in RATE_PHASES
         and Flag.TOO_SLOW not in p.flags
-        and all(p.params.get(k) == v for k, v in setting.named().items())
+        and _same(p, setting)
+        and all(int(p.params["batch"]) < batch for batch in fails)
     }
     if not spreads:
         return ()
@@ -199,3 +260,7 @@ def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
     return (
         course.make.figure("batch_fastest", "resnet50", float(found.batch), "samples", setting.named(), extra=extra),
     )
+
+
+def _same(point: Point, setting: Setting) -> bool:
+    return all(point.params.get(name) == value for name, value in setting.named().items())

@@ -65,8 +65,12 @@ def fields(sentence: str) -> Iterable[str]:
 def _words(entry: Advice) -> AdviceWords | None:
     params = entry.params
     match entry.id:
+        case "batch.fastest" if "beyond" in params and "within" in params:
+            key = "batch.fastest:beyond"
         case "batch.fastest" if params.get("still_rising") is True:
             key = "batch.fastest:rising"
+        case "batch.safe_limit" if params.get("slower") is True:
+            key = "batch.safe_limit:slower"
         case "batch.safe_limit" if params.get("verified") is not True:
             key = "batch.safe_limit:predicted"
         case "precision.best" if params.get("keep") is True:
@@ -75,6 +79,10 @@ def _words(entry: Advice) -> AdviceWords | None:
             key = "layout.channels_last:leave"
         case "batch.accumulate" if params.get("needed") is False:
             key = "batch.accumulate:saves"
+        case "limit.power" if params.get("little") is True:
+            key = "limit.power:little"
+        case "limit.power" if params.get("at_maximum") is True:
+            key = "limit.power:at_maximum"
         case "limit.thermal":
             key = "limit.thermal:hardware" if params.get("hardware") is True else "limit.thermal"
             key += ":fanless" if params.get("fanless") is True else ""

@@ -14,41 +14,78 @@ class AdviceWords:
     why: tuple[str, ...]
 
 
+_CLOCK = N_("The SM clock was {sm_clock_mhz:MHz} of {sm_clock_max_mhz:MHz}, {clock_lost:fraction} below its maximum.")
+_POWER = (
+    N_("The power limit held the clock back {share:fraction} of the time ({workload})."),
+    N_("The card drew {power_w:W} of {limit_w:W}."),
+    _CLOCK,
+    N_("The limit can be set up to {limit_max_w:W}."),
+)
+_BATCH_NORM = N_(
+    "Batch norm sees {micro} samples at a time, so a model with it is not trained exactly as with {effective} at once."
+)
+_AGAINST = (
+    N_("{reference_batch} gives {reference_rate:samples/s}."),
+    N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
+)
+_BEYOND = (
+    N_("Beyond {beyond} samples per optimizer step the learning rate must be tuned anew."),
+    N_("{within} stays within that and gives {within_rate:samples/s}, {within_loss:fraction} less."),
+)
+_SIZES = (
+    N_("{ran} ran."),
+    N_("{memory_fails} did not fit."),
+    N_("{size_fails} fails with an error that does not name memory."),
+    N_("Nothing between {untried_from} and {untried_to} was tried."),
+    N_("Peak memory grows in a line with the batch and reaches the card's memory at {predicted_limit}; not tried out."),
+    N_("Peak memory does not grow in a line; that it reaches the card's memory near {rough_limit} is a rough guess."),
+    N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
+    N_("{untried} itself was not tried."),
+    N_("At {safe} the rate is {safe_rate:samples/s}."),
+    N_(
+        "The rate at {rate_unknown} was not measured; at {largest_measured}, the largest measured, it is "
+        "{largest_rate:samples/s}."
+    ),
+)
+
 ADVICE: dict[str, AdviceWords] = {
     "batch.fastest": AdviceWords(
         title=N_("Batch size {batch}"),
         action=N_("Train {workload} with a batch of {batch} in {precision}."),
-        why=(
-            N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
-            N_("{reference_batch} gives {reference_rate:samples/s}."),
-            N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
-        ),
+        why=(N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."), *_AGAINST, *_BEYOND),
     ),
     "batch.fastest:rising": AdviceWords(
         title=N_("Batch size {batch} or more"),
         action=N_("Train {workload} with a batch of {batch} in {precision}, or more where it fits."),
-        why=(
-            N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."),
-            N_("{reference_batch} gives {reference_rate:samples/s}."),
+        why=(N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."), _AGAINST[0], *_BEYOND),
+    ),
+    "batch.fastest:beyond": AdviceWords(
+        title=N_("Batch size {batch}, or {within} without tuning anew"),
+        action=N_(
+            "Train {workload} with a batch of {batch} in {precision} and tune the learning rate anew, or stay at "
+            "{within}."
         ),
+        why=(N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."), *_BEYOND, *_AGAINST),
     ),
     "batch.safe_limit": AdviceWords(
         title=N_("Largest safe batch: {safe}"),
         action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
+        why=_SIZES,
+    ),
+    "batch.safe_limit:slower": AdviceWords(
+        title=N_("Fits up to {safe}, but slower there: stay at {fastest}"),
+        action=N_("Keep the batch of {workload} in {precision} at {fastest}; up to {safe} fit, but run slower."),
         why=(
-            N_("{limit} ran."),
-            N_("{fails} did not fit."),
-            N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
-            N_("At {safe} the rate is {safe_rate:samples/s}."),
+            N_("At {safe} the rate is {safe_rate:samples/s}, {safe_loss:fraction} below the best."),
+            N_("At {fastest} it is {fastest_rate:samples/s}."),
+            N_("{stay}, with {stay_rate:samples/s}, is the largest measured batch that is not slower."),
+            *_SIZES[:-2],
         ),
     ),
     "batch.safe_limit:predicted": AdviceWords(
         title=N_("Largest safe batch: about {safe}"),
         action=N_("Keep the batch of {workload} in {precision} at {safe} or below."),
-        why=(
-            N_("Peak memory grows in a line with the batch and reaches the card's memory at {limit}; not tried out."),
-            N_("{safe} leaves a margin of {margin:fraction}."),
-        ),
+        why=_SIZES,
     ),
     "precision.best": AdviceWords(
         title=N_("Train in {precision}"),
@@ -77,9 +114,11 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("Gradient accumulation: {micro} × {steps}"),
         action=N_("Keep the effective batch of {effective} for {workload} as {steps} steps of {micro}."),
         why=(
-            N_("{effective} samples at once do not fit safely in {precision}; {safe} do."),
+            N_("{does_not_fit} samples at once do not fit safely in {precision}; {safe} do."),
+            N_("{slow_at_once} samples at once fit, but are slower than {largest}."),
             N_("At {micro} the rate is {rate:samples/s}."),
             N_("{other_micro} × {other_steps} would fill the memory better, but makes it {other_effective}."),
+            _BATCH_NORM,
         ),
     ),
     "batch.accumulate:saves": AdviceWords(
@@ -89,7 +128,8 @@ ADVICE: dict[str, AdviceWords] = {
         ),
         why=(
             N_("{micro} needs {memory_micro_bytes:bytes}, {effective} at once {memory_effective_bytes:bytes}."),
-            N_("At {micro} the rate is {rate:samples/s}."),
+            N_("At {micro} the rate is {rate:samples/s}, within 1.5 % of the best measured."),
+            _BATCH_NORM,
         ),
     ),
     "host.governor": AdviceWords(
@@ -125,13 +165,26 @@ ADVICE: dict[str, AdviceWords] = {
     "limit.power": AdviceWords(
         title=N_("Limited by power"),
         action=N_(
-            "Ordinary under full load: cooling will not make it faster, only a higher power limit or less work would."
+            "Ordinary under full load. A higher power limit, where the card allows one, or less work would make it "
+            "faster; better cooling gains little."
         ),
+        why=_POWER,
+    ),
+    "limit.power:at_maximum": AdviceWords(
+        title=N_("Limited by power"),
+        action=N_(
+            "Ordinary under full load. The limit is already the highest this card takes: only less work would make it "
+            "faster; better cooling gains little."
+        ),
+        why=_POWER,
+    ),
+    "limit.power:little": AdviceWords(
+        title=N_("The power limit costs little"),
+        action=N_("Nothing to change: the clock stays within {clock_lost:fraction} of its maximum."),
         why=(
-            N_("The power limit held the clock back {share:fraction} of the time ({workload})."),
+            N_("The power limit was touched {share:fraction} of the time ({workload})."),
             N_("The card drew {power_w:W} of {limit_w:W}."),
-            N_("The SM clock was {sm_clock_mhz:MHz}, it could be {sm_clock_max_mhz:MHz}."),
-            N_("The limit can be set up to {limit_max_w:W}."),
+            _CLOCK,
         ),
     ),
     "limit.power_brake": AdviceWords(
@@ -247,6 +300,7 @@ QUESTIONS: dict[str, str] = {
     "training": N_("How fast this card trains has not been measured."),
     "own_training": N_("All this was measured with {workload}; record while your own training runs."),
     "batch_limit": N_("The largest batch was predicted, not tried out."),
+    "batch_limit:repeat": N_("The largest batch is only roughly known; more time settles it."),
     "sharing": N_("What two trainings at once gain has not been measured."),
     "sharing:repeat": N_("Two trainings at once were measured, but the figures do not hold; measure again."),
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),

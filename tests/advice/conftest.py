@@ -53,14 +53,19 @@ def ladder() -> list[Point]:
     return [rate(f"r{b}", b, v) for b, v in ((32, 800.0), (64, 950.0), (128, 1000.0), (256, 1005.0))]
 
 
-def limits(limit: int, safe: int, fastest: int, verified: bool = True) -> list[Point]:
+def limits(
+    limit: int, safe: int, fastest: int, verified: bool = True, rate: float | None = 990.0, ran: bool | None = None
+) -> list[Point]:
+    """``verified``: the limit was found; ``ran`` (else as the limit): the safe batch itself was tried."""
+    ran = verified if ran is None else ran
+    extra = {"margin": 0.1, **({} if rate is None else {"rate": rate})}
     named = {"precision": "bf16", "channels_last": True}
     return [
         point("m", "memory_per_sample", 4.5e7, **named),
         point(
             "l", "batch_limit", limit, verified=verified, extra={"fails": limit + 16, "predicted": limit + 4}, **named
         ),
-        point("s", "batch_safe", safe, verified=verified, extra={"margin": 0.1, "rate": 990.0}, **named),
+        point("s", "batch_safe", safe, verified=ran, extra=extra, **named),
         point("f", "batch_fastest", fastest, extra={"rate": 1000.0}, **named),
     ]
 

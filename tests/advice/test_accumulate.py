@@ -1,13 +1,11 @@
-"""Accumulation keeps the effective batch, and its code treats the rest of an epoch rightly."""
-
-import types
+"""Accumulation keeps the effective batch and is only proposed where it helps."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gputuner.advice.accumulate import accumulate_rule, split
-from gputuner.advice.snippets import accumulate
+from gputuner.model.advice import Confidence
 
 
 def test_c047_target_64_of_which_24_fit():
@@ -46,72 +44,48 @@ def test_saves_memory_where_a_smaller_batch_is_as_fast(lab):
     assert saved == pytest.approx(128 * 4.5e7, rel=0.01)
 
 
-def test_nothing_to_say_where_the_fastest_is_large(lab):
-    points = (*lab.ladder(), *lab.limits(552, 496, 256))
-    assert accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=256)) == []
+def test_nothing_to_save_where_only_the_whole_batch_is_as_fast(lab):
+    points = [lab.rate(f"r{b}", b, v) for b, v in ((32, 800.0), (64, 900.0), (128, 970.0), (256, 1005.0))]
+    points += lab.limits(552, 496, 256)
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=256)) == []
 
 
-class Parameter:
-    def __init__(self) -> None:
-        self.grad = None
+def test_an_effective_batch_without_divisors_is_not_run_one_by_one(lab):
+    """257 is prime: 257 × 1 would be exact and useless."""
+    points = (*lab.ladder(), *lab.limits(72, 64, 64))
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=257)) == []
+    points = (*lab.ladder(), *lab.limits(552, 496, 128))
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=257)) == []
 
 
-class Counting:
-    """A model of one weight whose loss is w·mean(x): its gradient is mean(x)."""
-
-    def __init__(self) -> None:
-        self.weight = Parameter()
-        self.steps: list[float] = []
-        self.scheduled = 0
-
-    def parameters(self):
-        return [self.weight]
-
-    def __call__(self, inputs):
-        return inputs
-
-    def loss(self, outputs, targets):
-        return Loss(self, sum(outputs) / len(outputs))
-
-    def step(self):
-        self.steps.append(self.weight.grad)
-
-    def schedule(self):
-        self.scheduled += 1
-
-    def zero_grad(self, set_to_none):
-        self.weight.grad = None
+def test_a_split_that_saves_no_memory_is_not_named(lab):
+    flat = {"allocated_peak_bytes": 4 << 30}
+    points = [lab.rate(f"r{b}", b, v, extra=flat) for b, v in ((64, 950.0), (128, 1000.0), (256, 1005.0))]
+    points += lab.limits(552, 496, 128)
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=256)) == []
 
 
-class Loss:
-    def __init__(self, model: Counting, value: float) -> None:
-        self.model, self.value = model, value
-
-    def __mul__(self, factor: float) -> "Loss":
-        return Loss(self.model, self.value * factor)
-
-    def backward(self) -> None:
-        self.model.weight.grad = (self.model.weight.grad or 0.0) + self.value
+def test_the_rate_that_is_called_the_same_was_measured(lab):
+    """192 is divided by 96 and 64: 96 was not measured, 64 is 5 % slower."""
+    points = (*lab.ladder(), *lab.limits(552, 496, 128))
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=192)) == []
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=384))
+    assert (told.params["micro"], told.params["steps"], told.confidence) == (128, 3, Confidence.MODEL)
 
 
-def test_c048_the_code_itself_weighs_the_rest_by_its_samples():
-    """1000 samples, micro batches of 16, 4 steps: 63 micro batches, 15 full windows, a rest of 3 that counts 40."""
-    samples = [float(i) for i in range(1000)]
-    model = Counting()
+def test_behind_a_cliff_the_batch_is_split_though_it_fits(lab):
+    points = [lab.rate(f"r{b}", b, v) for b, v in ((1024, 6000.0), (2048, 6666.0))]
+    points.append(lab.rate("safe", 2912, 4310.0, phase="safe"))
+    points += lab.limits(3240, 2912, 2048, rate=4310.0)
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=2560))
+    assert (told.params["micro"], told.params["steps"]) == (1280, 2)
+    assert "slow_at_once" in told.params
+    assert "does_not_fit" not in told.params
 
-    def data_loader(dataset, batch_size, shuffle):
-        return [(dataset[i : i + batch_size], dataset[i : i + batch_size]) for i in range(0, len(dataset), batch_size)]
 
-    names = {
-        "DataLoader": data_loader,
-        "dataset": samples,
-        "model": model,
-        "loss_fn": model.loss,
-        "optimizer": types.SimpleNamespace(step=model.step, zero_grad=model.zero_grad),
-        "scheduler": types.SimpleNamespace(step=model.schedule),
-    }
-    exec(accumulate(16, 4), names)
-    assert len(model.steps) == 16
-    assert model.scheduled == 16
-    assert model.steps[0] == pytest.approx(sum(samples[:64]) / 64)
-    assert model.steps[-1] == pytest.approx(sum(samples[960:]) / 40)
+def test_the_code_is_in_the_format_that_is_advised(lab):
+    points = (*lab.ladder(), *lab.limits(140, 120, 128))
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=256))
+    assert "autocast" in told.snippet
+    assert "bfloat16" in told.snippet
+    assert "batch norm" in told.snippet.lower()

@@ -3,6 +3,7 @@
 import pytest
 
 from gputuner.advice.batch import fastest_rule, safe_rule
+from gputuner.language.sentences import advice_action, advice_title, advice_why
 from gputuner.model.advice import Confidence
 from gputuner.model.points import Flag
 
@@ -55,3 +56,80 @@ def test_a_predicted_limit_is_only_a_model(lab):
     (told,) = safe_rule(evidence)
     assert told.confidence is Confidence.MODEL
     assert told.params["verified"] is False
+
+
+def test_safe_is_measured_only_if_that_batch_ran(lab):
+    evidence = lab.Evidence(card=lab.card(), points=(*lab.ladder(), *lab.limits(552, 496, 128, rate=None, ran=False)))
+    (told,) = safe_rule(evidence)
+    assert told.confidence is Confidence.MODEL
+    assert (told.params["verified"], told.params["limit_verified"]) == (False, True)
+    assert (told.params["untried"], told.params["rate_unknown"]) == (496, 496)
+    assert "safe_rate" not in told.params
+
+
+def test_a_safe_batch_that_ran_stands_though_the_limit_was_not_found(lab):
+    evidence = lab.Evidence(card=lab.card(), points=(*lab.ladder(), *lab.limits(552, 496, 128, False, ran=True)))
+    (told,) = safe_rule(evidence)
+    assert told.confidence is Confidence.MEASURED
+    assert (told.params["untried_from"], told.params["untried_to"]) == (552, 568)
+
+
+def test_never_a_batch_behind_a_cliff(lab):
+    """H200: 2912 fit but run at 4310 samples/s, 2048 at 6666."""
+    points = [lab.rate(f"r{b}", b, v) for b, v in ((512, 6400.0), (1024, 6610.0), (2048, 6666.0))]
+    points.append(lab.rate("safe", 2912, 4310.0, phase="safe"))
+    points += lab.limits(3240, 2912, 1024, rate=4310.0)
+    (told,) = safe_rule(lab.Evidence(card=lab.card(), points=tuple(points)))
+    assert told.params["slower"] is True
+    assert (told.params["fastest"], told.params["stay"]) == (1024, 2048)
+    assert told.params["safe_loss"] == pytest.approx(1.0 - 4310 / 6666)
+    said = [advice_title(told), advice_action(told), advice_why(told)]
+    assert said[0] == "Fits up to 2912, but slower there: stay at 1024"
+    assert said[1].startswith("Keep the batch of ResNet-50 in BF16 at 1024;")
+    assert "4310 samples/s" in said[2]
+    assert "2048" in said[2]
+    (quick,) = fastest_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=4096))
+    assert quick.params["batch"] == 1024
+
+
+def test_a_batch_beyond_the_effective_one_needs_care_and_is_compared_with_what_does_not(lab):
+    points = tuple(lab.rate(f"r{b}", b, v) for b, v in ((32, 800.0), (256, 950.0), (512, 1000.0)))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=256))
+    assert told.risk is True
+    assert (told.params["within"], told.params["within_rate"]) == (256, 950.0)
+    assert told.params["within_loss"] == pytest.approx(0.05)
+    assert "tune the learning rate anew" in told.snippet
+    why = advice_why(told)
+    assert "Beyond 256 samples per optimizer step the learning rate must be tuned anew." in why
+    assert "256 stays within that and gives 950 samples/s, 5 % less." in why
+    (harmless,) = fastest_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=512))
+    assert harmless.risk is False
+    assert "beyond" not in harmless.params
+    assert harmless.rank == pytest.approx(2 * told.rank)
+
+
+@pytest.mark.parametrize("flag", [Flag.NOT_STEADY, Flag.SPREAD])
+def test_the_reference_is_one_that_settled(lab, flag):
+    points = (lab.rate("a", 32, 700.0, flags=(flag,)), lab.rate("b", 64, 950.0), lab.rate("c", 128, 1000.0))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points))
+    assert told.params["reference_batch"] == 64
+    assert "scattered" not in told.params
+
+
+def test_where_no_reference_settled_it_says_so(lab):
+    points = tuple(lab.rate(f"r{b}", b, v, flags=(Flag.SPREAD,)) for b, v in ((32, 800.0), (64, 950.0)))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points))
+    assert told.params["reference_batch"] == 32
+    assert told.params["scattered"] is True
+
+
+def test_no_gain_over_a_reference_that_is_as_fast(lab):
+    points = (lab.rate("a", 16, 995.0), lab.rate("b", 32, 1000.0))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points))
+    assert (told.params["batch"], told.gain) == (16, None)
+
+
+def test_no_batch_at_or_above_what_failed_later_is_recommended(lab):
+    points = (*lab.ladder(), lab.rate("r512", 512, 1200.0), *lab.limits(400, 360, 128))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=512))
+    assert told.params["batch"] == 128

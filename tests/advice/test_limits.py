@@ -1,10 +1,13 @@
 """Power, heat, memory heat, link."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.advice.limits import link_rule, memory_rule, power_rule, thermal_rule
 from gputuner.advice.questions import questions
-from gputuner.language.advice import advice_action, advice_why
+from gputuner.cli.results import limit_sentence
+from gputuner.language.sentences import advice_action, advice_title, advice_why
 from gputuner.model.advice import Confidence
 
 
@@ -22,7 +25,42 @@ def test_power_limit_is_told_with_its_share_and_no_promise(lab):
     assert told.params["share"] == pytest.approx(0.8)
     assert (told.params["power_w"], told.params["limit_w"]) == (449.0, 450.0)
     assert told.gain is None
-    assert told.evidence == ("load",)
+    assert told.evidence[0] == "load"
+
+
+def test_a_limit_at_its_maximum_is_not_to_be_raised(lab):
+    at = load(lab, limited={"power": 9.9}, power_w=698.0, sm_clock_mhz=1485.0)
+    card = lab.card(power_limit_enforced_w=700.0, power_limit_max_w=700.0, sm_clock_max_mhz=1980.0)
+    (told,) = power_rule(lab.Evidence(card=card, points=(at,)))
+    assert told.params["at_maximum"] is True
+    assert told.params["clock_lost"] == pytest.approx(0.25)
+    said = advice_action(told) + advice_why(told)
+    assert "can be set up to" not in said
+    assert "higher power limit" not in said
+    lower = lab.card(power_limit_enforced_w=500.0, power_limit_max_w=700.0, sm_clock_max_mhz=1980.0)
+    (told,) = power_rule(lab.Evidence(card=lower, points=(at,)))
+    assert told.params["raisable"] is True
+    assert "The limit can be set up to 700 W." in advice_why(told)
+
+
+def test_a_limit_that_costs_little_clock_is_no_headline(lab):
+    """H200: touched 99 % of the time, 0.8 % of the clock lost."""
+    touched = load(lab, limited={"power": 9.9}, power_w=698.0, sm_clock_mhz=1965.0)
+    (told,) = power_rule(lab.Evidence(card=lab.card(sm_clock_max_mhz=1980.0), points=(touched,)))
+    assert told.params["little"] is True
+    assert told.rank < 1.0
+    assert advice_title(told) == "The power limit costs little"
+    assert "0.8 % below its maximum" in advice_why(told)
+
+
+def test_the_sentence_on_what_limits_weighs_the_clock_not_the_time(lab):
+    card = lab.card(sm_clock_max_mhz=1980.0)
+    little = load(lab, limited={"power": 9.9}, sm_clock_mhz=1965.0)
+    assert limit_sentence([little], replace(card, uuid=little.card)) == (
+        "The power limit was touched 99 % of the time under sustained load but cost only 0.8 % of the clock."
+    )
+    much = load(lab, limited={"power": 9.9}, sm_clock_mhz=1485.0)
+    assert "it ran 25 % below its maximum" in limit_sentence([much], replace(card, uuid=much.card))
 
 
 def test_the_recommended_training_goes_before_a_kernel_and_a_kernel_before_other_formats(lab):

@@ -111,6 +111,73 @@ def test_an_error_above_a_size_that_is_not_about_memory_is_a_size_limit(lab):
     assert "size_limit" in told.codes()
 
 
+def test_a_size_limit_is_closed_in_on(lab):
+    """Half-way steps go on until what ran and what failed lie within 6 %."""
+
+    def script(step):
+        if isinstance(step, Work) and int(step.params.get("batch", 0)) > 2674:
+            return UserCodeFailed(message="CUDNN_STATUS_NOT_SUPPORTED", traceback="")
+        return None
+
+    (limit,) = run(lab, lab.h200(), script, minutes=10.0).of("batch_limit")
+    assert limit.params["verified"] is True
+    assert limit.extra["fails"] - limit.extra["runs"] <= 0.06 * limit.extra["fails"]
+
+
+def test_out_of_memory_at_the_safe_batch_steps_down_and_undoes_the_limit(lab):
+    tried = []
+
+    def script(step):
+        if isinstance(step, Work) and step.label == "train_safe":
+            tried.append(step.params["batch"])
+            return OutOfMemory(message="CUDA out of memory") if len(tried) == 1 else None
+        return None
+
+    told = run(lab, lab.h200(24.0), script)
+    (limit,), (safe,) = told.of("batch_limit"), told.of("batch_safe")
+    assert safe.value == tried[1] <= 0.9 * tried[0]
+    assert safe.params["verified"] is True
+    assert limit.params["verified"] is False
+    assert limit.value < limit.extra["fails"] == tried[0]
+    assert told.of("batch_fastest")[0].value < tried[0]
+
+
+@pytest.mark.parametrize("outcome", [OutOfMemory(message="CUDA out of memory"), Lost(message="crash")])
+def test_a_safe_batch_that_never_ran_is_not_verified(lab, outcome):
+    def script(step):
+        return outcome if isinstance(step, Work) and step.label == "train_safe" else None
+
+    told = run(lab, lab.h200(24.0), script)
+    (safe,) = told.of("batch_safe")
+    batches = [w.params["batch"] for w in told.works("train_safe")]
+    assert safe.value <= min(batches)
+    assert safe.params["verified"] is False or safe.value in {
+        p.params["batch"] for p in told.of("train_throughput", phase="probe")
+    }
+    assert safe.params["verified"] is ("rate" in safe.extra)
+
+
+def test_nothing_that_failed_above_is_no_limit(lab):
+    def script(step):
+        above = isinstance(step, Work) and step.label == "train_limit_above"
+        return Lost(message="crash") if above else None
+
+    (limit,) = run(lab, lab.h200(24.0), script).of("batch_limit")
+    assert limit.params["verified"] is False
+    assert "fails" not in limit.extra
+
+
+def test_a_prediction_that_is_too_low_is_followed_upwards(lab):
+    """The card holds a tenth more than it says (a cap that is not strict)."""
+    card = lab.h200(24.0)
+    card.usable = 1.1
+    (limit,) = run(lab, card, minutes=10.0).of("batch_limit")
+    fixed, per_sample = card.memory["bf16"]
+    truth = int((card.usable * card.capacity - fixed) / per_sample)
+    assert limit.params["verified"] is True
+    assert limit.extra["predicted"] < limit.value <= truth < limit.extra["fails"]
+
+
 def test_a_limit_that_cannot_be_told_stays_below_what_failed(lab):
     seen = []
 

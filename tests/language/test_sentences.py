@@ -109,6 +109,19 @@ def test_advice_in_three_sentences():
         ("batch.fastest", {"still_rising": False, "batch": 64}, "Batch size 64"),
         ("batch.safe_limit", {"verified": True, "safe": 500}, "Largest safe batch: 500"),
         ("batch.safe_limit", {"verified": False, "safe": 500}, "Largest safe batch: about 500"),
+        (
+            "batch.fastest",
+            {"still_rising": True, "batch": 512, "beyond": 256, "within": 128},
+            "Batch size 512, or 128 without tuning anew",
+        ),
+        ("batch.fastest", {"still_rising": True, "batch": 512, "beyond": 8}, "Batch size 512 or more"),
+        (
+            "batch.safe_limit",
+            {"verified": True, "slower": True, "safe": 500, "fastest": 64},
+            "Fits up to 500, but slower there: stay at 64",
+        ),
+        ("limit.power", {"little": True, "at_maximum": True}, "The power limit costs little"),
+        ("limit.power", {"at_maximum": True}, "Limited by power"),
         ("layout.channels_last", {"use": True}, "Channels-last layout"),
         ("layout.channels_last", {"use": False}, "No channels-last layout"),
         ("batch.accumulate", {"needed": True, "micro": 32, "steps": 8}, "Gradient accumulation: 32 × 8"),
@@ -128,6 +141,18 @@ def test_a_reason_whose_figure_was_not_measured_is_left_out():
     assert sentences.advice_why(entry) == (
         "Heat held the clock back 30 % of the time (matmul). The core was at 83 °C."
     ).replace("(matmul)", "(matrix multiplication)")
+
+
+def test_what_was_not_tried_is_said():
+    entry = advice("batch.safe_limit", verified=False, safe=496, ran=552, memory_fails=568, untried=496, margin=0.1)
+    assert sentences.advice_why(entry) == (
+        "552 ran. 568 did not fit. 496 leaves a margin of 10 % for evaluation, longer samples and others on the card. "
+        "496 itself was not tried."
+    )
+    entry = advice(
+        "batch.safe_limit", verified=True, safe=496, ran=552, memory_fails=700, untried_from=552, untried_to=700
+    )
+    assert sentences.advice_why(entry) == "552 ran. 700 did not fit. Nothing between 552 and 700 was tried."
 
 
 def test_a_batch_is_not_compared_with_itself():
