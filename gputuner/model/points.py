@@ -56,7 +56,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What the card did while the figure was measured: medians over the window, ``power_w`` a mean (None: not reported).
+    """What the card did while the figure was measured: medians over the window, of power the mean (None: unknown).
 
     ``limited_s`` seconds in each limit within the window, from the nanosecond counters where the card has them, else
     from the sampled reason bits (``limited_from_samples`` True).
