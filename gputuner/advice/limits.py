@@ -67,11 +67,21 @@ def clock_lost(conditions: Conditions, card: CardInfo) -> float | None:
     return max(0.0, round(1.0 - conditions.sm_clock_mhz / highest, 3))
 
 
+def _unhindered(evidence: Evidence) -> str | None:
+    """The recommended training, where it ran under load without being held back by the power limit."""
+    for point, conditions in reversed(list(evidence.loads())):
+        ours = conditions.duration_s >= TRUSTED_S and _nearness(evidence, point) == 2
+        if ours and conditions.limited_s and share(conditions, Limiter.POWER) < POWER_SHARE:
+            return point.workload
+    return None
+
+
 def power_rule(evidence: Evidence) -> list[Advice]:
     """``limit.power``: the clock is held down by the power limit for 5 % of a load or more. Ordinary, not a fault.
 
     What counts is the clock that is lost, not the time in the limit: a loss below 3 % is told as such (``little``)
-    and ranks last. A higher limit is only named where one can be set (``raisable``).
+    and ranks last, as does a limit that only kernels met while the recommended training did not. A higher limit is
+    only named where one can be set (``raisable``).
     """
     worst = _worst(evidence, POWER_SHARE, Limiter.POWER)
     if worst is None:
@@ -95,7 +105,11 @@ def power_rule(evidence: Evidence) -> list[Advice]:
     params["little"] = little
     params["training"] = point.metric == "train_throughput"
     params["recommended"] = _nearness(evidence, point) == 2
-    return [make("limit.power", evidence.card.uuid, params, references, weight=0.2 if little else 4.0)]
+    free = None if params["recommended"] else _unhindered(evidence)
+    if free is not None:
+        params["free_workload"] = free
+    weight = 0.2 if little else 4.0 if free is None else 1.0
+    return [make("limit.power", evidence.card.uuid, params, references, weight=weight)]
 
 
 def brake_rule(evidence: Evidence) -> list[Advice]:

@@ -1,7 +1,7 @@
 """Number format and memory layout."""
 
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import gain_of, make
+from gputuner.advice.making import gain_from, make
 from gputuner.advice.snippets import channels_last as layout_snippet
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.throughput import preferred_precision
@@ -50,7 +50,7 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
                 evidence.card.uuid,
                 params,
                 list(points.values()),
-                gain=None if keep else gain_of(points[best], points[base]),
+                gain=None if keep else gain_from(evidence, points[best], points[base]),
                 weight=3.0 if keep else 0.0,
                 snippet=precision_snippet(best, cpu=evidence.card.is_cpu),
             )
@@ -115,7 +115,7 @@ def layout_rule(evidence: Evidence) -> list[Advice]:
             last, first = points[batch], contiguous[batch]
             use = last.value > first.value
             better, worse = (last, first) if use else (first, last)
-            gain = gain_of(better, worse)
+            gain = gain_from(evidence, better, worse)
             if gain.value < LAYOUT_GAIN:
                 continue
             params: dict[str, Scalar] = {

@@ -14,8 +14,8 @@ def loader(batch: int, *, effective: int | None = None) -> str:
     """
     care = ""
     if effective is not None and batch > effective:
-        care = f"  # more than {effective} samples per optimizer step: tune the learning rate anew"
-    return f"loader = torch.utils.data.DataLoader(dataset, batch_size={batch}, shuffle=True){care}"
+        care = f"# more than {effective} samples per optimizer step: tune the learning rate anew\n"
+    return f"{care}loader = torch.utils.data.DataLoader(dataset, batch_size={batch}, shuffle=True)"
 
 
 def precision(name: str, *, cpu: bool) -> str:

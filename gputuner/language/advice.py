@@ -103,8 +103,9 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
         if named.get(other) == named.get("batch"):
             named.pop(other, None)
             named.pop(rate, None)
-    if "workload" in named:
-        named["workload"] = workload(str(named["workload"]))
+    for name in ("workload", "free_workload"):
+        if name in named:
+            named[name] = workload(str(named[name]))
     return named
 
 

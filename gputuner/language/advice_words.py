@@ -20,6 +20,7 @@ _POWER = (
     N_("The card drew {power_w:W} of {limit_w:W}."),
     _CLOCK,
     N_("The limit can be set up to {limit_max_w:W}."),
+    N_("{free_workload} as recommended here was not held back."),
 )
 _BATCH_NORM = N_(
     "Batch norm sees {micro} samples at a time, so a model with it is not trained exactly as with {effective} at once."

@@ -76,6 +76,8 @@ def test_the_recommended_training_goes_before_a_kernel_and_a_kernel_before_other
     cool = load(lab, limited={"power": 0.1})
     (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, kernel, other, cool)))
     assert (told.params["training"], told.params["recommended"]) == (False, False)
+    assert "ResNet-50 as recommended here was not held back." in advice_why(told)
+    assert told.rank < 4.0
     (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, other, cool)))
     assert (told.params["precision"], told.params["recommended"]) == ("fp32", False)
 
