@@ -281,6 +281,8 @@ def test_table_follows_the_picture_and_cuts_no_name(finished, qtbot):
         room = result.table.columnWidth(0) - 20
         lines = -(-result.table.fontMetrics().horizontalAdvance(text) // room)
         assert result.table.rowHeight(row) >= lines * 12, text
+        value = result.table.fontMetrics().horizontalAdvance(result.table.rows.cells[row][1].text)
+        assert value <= result.table.columnWidth(1) - 12, "no value is cut"
     assert result.conditions.startswith("torch ")
 
 

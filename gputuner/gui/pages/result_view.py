@@ -41,8 +41,8 @@ class ResultView(QWidget):
             theme,
             [
                 Column(_("Figure and remarks"), 0),
-                Column(_("Value"), 12, right=True),
-                Column(_("95 % interval"), 12, right=True),
+                Column(_("Value"), 14, right=True),
+                Column(_("95 % interval"), 11, right=True),
             ],
             _("measured figures"),
             row_height=22,

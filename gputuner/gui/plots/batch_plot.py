@@ -283,7 +283,7 @@ class BatchPlot(PictureFrame):
         width, height = self._room()
         left, right = self._span
         for label in self._labels:
-            if label.x is not None and label.y is not None:
+            if label.x is not None:
                 share = min(0.6, (float(label.item.boundingRect().width()) + LABEL_GAP) / width)
                 right = max(right, left + (label.x - left) / (1 - share))
         self._shown = left, right

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFontMetrics
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtGui import QColor, QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme
@@ -90,6 +90,15 @@ class Rows(QAbstractTableModel):
         return None
 
 
+class OneLine(QStyledItemDelegate):
+    """Figures stay on one line in a table whose words wrap."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Without wrapping."""
+        super().initStyleOption(option, index)
+        option.features &= ~QStyleOptionViewItem.ViewItemFeature.WrapText  # type: ignore[attr-defined]
+
+
 class Table(QTableView):
     """A quiet read-only table."""
 
@@ -98,6 +107,8 @@ class Table(QTableView):
     ) -> None:
         super().__init__()
         self.rows = Rows(theme, columns)
+        self._wanted: tuple[str, bool] | None = None
+        self.verticalScrollBar().actionTriggered.connect(self._let_go)
         self.setModel(self.rows)
         self.setAccessibleName(name)
         self.setShowGrid(False)
@@ -119,7 +130,10 @@ class Table(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
+        one_line = OneLine(self)
         for number, column in enumerate(columns):
+            if column.right:
+                self.setItemDelegateForColumn(number, one_line)
             if column.width:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
                 self.setColumnWidth(number, column.width * digit + 14)
@@ -135,6 +149,7 @@ class Table(QTableView):
         heights = [
             metrics.boundingRect(0, 0, self.columnWidth(column) - PADDING, 999, flags, cell.text).height()
             for column, cell in enumerate(self.rows.cells[row])
+            if not self.rows.columns[column].right
         ]
         return max([self.verticalHeader().minimumSectionSize(), *(height + 6 for height in heights)])
 
@@ -142,7 +157,19 @@ class Table(QTableView):
         """Scroll so that the row of ``key`` is the first (or the last) that is seen."""
         hints = QAbstractItemView.ScrollHint
         place = hints.PositionAtBottom if last else hints.PositionAtTop
+        self._wanted = key, last
+        if self.wordWrap():
+            self.resizeRowsToContents()  # else the heights change after the scrolling
         self.scrollTo(self.rows.index(self.rows.keys.index(key), 0), place)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Rows wrap anew: keep the wanted row where it was, unless the user has scrolled since."""
+        super().resizeEvent(event)
+        if self._wanted is not None and self._wanted[0] in self.rows.keys:
+            self.show_key(*self._wanted)
+
+    def _let_go(self) -> None:
+        self._wanted = None
 
     def on_current(self, act: Callable[[str], None]) -> None:
         """Call ``act`` with the key of the row that becomes current."""
