@@ -45,5 +45,8 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
         heat = evidence.last("load_temperature")
         seconds = heat.params.get("load_s") if heat else None
         if not isinstance(seconds, int | float) or seconds < HEAT_S:
-            ask("steady_heat", "tune --minutes 12", measured_s=seconds if isinstance(seconds, int | float) else 0.0)
+            told: dict[str, Scalar] = (
+                {"measured_s": seconds} if isinstance(seconds, int | float) else {"unloaded": True}
+            )
+            ask("steady_heat", "tune --minutes 12", **told)
     return tuple(found)

@@ -1,6 +1,7 @@
 """All rules, in one tuple, and the judgement that applies them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from gputuner.advice.accumulate import accumulate_rule
 from gputuner.advice.batch import fastest_rule, safe_rule
@@ -9,7 +10,7 @@ from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads
 from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
 from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.precision import layout_rule, precision_rule
-from gputuner.advice.questions import questions
+from gputuner.advice.questions import command, questions
 from gputuner.advice.sharing import sharing_rule
 from gputuner.model.advice import Advice, Question
 
@@ -37,7 +38,22 @@ RULES: tuple[Rule, ...] = (
 
 
 def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
-    """Advice, best first, and what is still to be measured. Pure: the same evidence gives the same advice."""
-    found = [advice for rule in RULES for advice in rule(evidence)]
-    ranked = sorted(found, key=lambda a: (-a.rank, a.id))
-    return tuple(ranked), questions(evidence)
+    """Advice, best first, and what is still to be measured. Pure: the same evidence gives the same advice.
+
+    A gain whose evidence scattered and whose interval is missing or holds no gain is no advice but a question.
+    """
+    found = [replace(advice, origin=evidence.card.origin) for rule in RULES for advice in rule(evidence)]
+    settled = [advice for advice in found if not _unsettled(advice)]
+    ranked = sorted(settled, key=lambda a: (-a.rank, a.id))
+    asked = questions(evidence)
+    if len(settled) < len(found):
+        again = command(evidence.card, "tune --minutes 10")
+        asked = (Question(id="scattered", card=evidence.card.uuid, command=again), *asked)
+    return tuple(ranked), asked
+
+
+def _unsettled(advice: Advice) -> bool:
+    gain = advice.gain
+    if gain is None or advice.params.get("scattered") is not True:
+        return False
+    return gain.low is None or gain.high is None or gain.low <= 0.0

@@ -167,8 +167,8 @@ def median_interval(values: Sequence[float] | Array, seed: int = 0, resamples: i
         return Interval(value=centre), length
     rng = np.random.default_rng(seed)
     medians = np.median(series[resample_indices(n, length, resamples, rng)], axis=1)
-    low, high = np.quantile(medians, (0.025, 0.975))
-    factor = widening(n, length, rho)
+    low, high = map(float, np.quantile(medians, (0.025, 0.975)))
+    factor = float(widening(n, length, rho))
     return Interval(value=centre, low=centre - factor * (centre - low), high=centre + factor * (high - centre)), length
 
 

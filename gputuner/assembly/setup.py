@@ -1,6 +1,7 @@
 """The program as the options ask for it: cards, engine, sessions. Nothing starts before its first use."""
 
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -159,6 +160,8 @@ class Setup:
             StoreError: the session cannot be written.
             UsageError: the cards are replayed and the experiment needs to work on them.
         """
+        if spec.needs_worker:
+            self._check_python()
         if self._replay is not None and spec.needs_worker:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
         notes: tuple[Warn, ...] = ()
@@ -201,6 +204,11 @@ class Setup:
             self._main_feed.close()
         if self._host_beside is not None:
             self._host_beside.close()
+
+    def _check_python(self) -> None:
+        if self.python is not None and shutil.which(self.python) is None:
+            code = "python_not_executable" if os.path.exists(self.python) else "python_missing"
+            raise UsageError(code, f"{self.python} cannot be run as a Python", interpreter=self.python)
 
     def _with_host(self) -> None:
         wanted = self._host_beside is None and self.origin is Origin.MEASURED

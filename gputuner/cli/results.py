@@ -129,7 +129,9 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
     if entry.gain is not None:
         output.line("   " + _("Expected gain: {gain}").format(gain=sentences.gain(entry.gain)))
     output.line("   " + _("Why: {why}").format(why=sentences.advice_why(entry)))
-    output.line("   " + _("Rests on: {confidence}").format(confidence=sentences.confidence(entry.confidence)))
+    output.line(
+        "   " + _("Rests on: {confidence}").format(confidence=sentences.confidence(entry.confidence, entry.origin))
+    )
     if entry.risk:
         output.line("   " + _("Take care: this changes settings or hardware."))
     for text in (entry.snippet or "").splitlines():

@@ -75,7 +75,11 @@ class Workers:
         """Start a worker without waiting for it."""
         self._started += 1
         worker_id = f"w{self._started}"
-        self._slots[worker_id] = _Slot(self._stage.spawn(worker_id, self._card, self._memory_cap_bytes))
+        try:
+            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes)
+        except OSError as err:
+            raise NoCard("worker_start_failed", str(err), exit_code=-1, message=str(err)) from err
+        self._slots[worker_id] = _Slot(worker)
 
     def settle(self) -> None:
         """Wait until every started worker is ready, so that nothing imports while something is timed."""
@@ -157,7 +161,9 @@ class Workers:
                 others.append(item)
             elif isinstance(item, WorkerGone):
                 self.gone(item, "crashed")
-                raise WorkloadError("worker_start_failed", item.stderr_tail[-500:], exit_code=item.exit_code)
+                last = item.stderr_tail.strip().rpartition("\n")[2][-300:]
+                text = last or f"it ended with exit code {item.exit_code} and without a word"
+                raise NoCard("worker_start_failed", text, exit_code=item.exit_code, message=text)
             else:
                 self._on_start_message(item)
         self._loop.put_back(others)

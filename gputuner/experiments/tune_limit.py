@@ -217,7 +217,8 @@ def _limit_point(
     if known.capacity_bytes is not None:
         extra["capacity_bytes"] = int(known.capacity_bytes)
     params: dict[str, Scalar] = {**setting.named(), "verified": bracket.tight}
-    return course.make.figure("batch_limit", "resnet50", float(value), "samples", params, extra=extra)
+    flags = () if bracket.tight else (Flag.EXTRAPOLATED,)
+    return course.make.figure("batch_limit", "resnet50", float(value), "samples", params, flags=flags, extra=extra)
 
 
 def _safe_point(course: Course, known: Trained, setting: Setting, value: int, safe: int, bracket: Bracket) -> Point:
@@ -228,7 +229,8 @@ def _safe_point(course: Course, known: Trained, setting: Setting, value: int, sa
     if ran and rate is not None:
         extra["rate"] = rate
     params: dict[str, Scalar] = {**setting.named(), "verified": ran}
-    return course.make.figure("batch_safe", "resnet50", float(safe), "samples", params, extra=extra)
+    flags = () if ran else (Flag.EXTRAPOLATED,)
+    return course.make.figure("batch_safe", "resnet50", float(safe), "samples", params, flags=flags, extra=extra)
 
 
 def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:

@@ -33,6 +33,10 @@ _BEYOND = (
     N_("Beyond {beyond} samples per optimizer step the learning rate must be tuned anew."),
     N_("{within} stays within that and gives {within_rate:samples/s}, {within_loss:fraction} less."),
 )
+_CORE_SOURCE = N_("The core temperature is from {core_source}; {core_other} differs by {core_difference:degC}.")
+_MEMORY_SOURCE = N_(
+    "The memory temperature is from {memory_source}; {memory_other} differs by {memory_difference:degC}."
+)
 _SIZES = (
     N_("{ran} ran."),
     N_("{memory_fails} did not fit."),
@@ -199,6 +203,7 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("Heat held the clock back {share:fraction} of the time ({workload})."),
             N_("The core was at {core_c:degC}."),
+            _CORE_SOURCE,
             N_("The target is {target_c:degC}."),
             N_("The fan ran at {fan_fraction:fraction}."),
         ),
@@ -209,6 +214,7 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("The hardware slowed the card down {share:fraction} of the time ({workload})."),
             N_("The core was at {core_c:degC}."),
+            _CORE_SOURCE,
             N_("Slowdown begins at {slowdown_c:degC}."),
             N_("The fan ran at {fan_fraction:fraction}."),
         ),
@@ -219,6 +225,7 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("Heat held the clock back {share:fraction} of the time ({workload})."),
             N_("The core was at {core_c:degC}."),
+            _CORE_SOURCE,
             N_("The target is {target_c:degC}."),
         ),
     ),
@@ -228,6 +235,7 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("The hardware slowed the card down {share:fraction} of the time ({workload})."),
             N_("The core was at {core_c:degC}."),
+            _CORE_SOURCE,
             N_("Slowdown begins at {slowdown_c:degC}."),
         ),
     ),
@@ -239,8 +247,10 @@ ADVICE: dict[str, AdviceWords] = {
                 "The card slowed down for heat {share:fraction} of the time although the core was at "
                 "{core_c:degC} only."
             ),
+            _CORE_SOURCE,
             N_("The target of the core is {target_c:degC}."),
             N_("The memory was at {memory_c:degC}."),
+            _MEMORY_SOURCE,
         ),
     ),
     "link.narrow": AdviceWords(
@@ -304,5 +314,7 @@ QUESTIONS: dict[str, str] = {
     "batch_limit:repeat": N_("The largest batch is only roughly known; more time settles it."),
     "sharing": N_("What two trainings at once gain has not been measured."),
     "sharing:repeat": N_("Two trainings at once were measured, but the figures do not hold; measure again."),
+    "scattered": N_("Some figures scattered too much for advice; measure again when nothing else runs."),
+    "steady_heat:unloaded": N_("How hot the card gets in a long run is not known; it was not loaded for long."),
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
 }

@@ -87,6 +87,8 @@ _WORKER: dict[str, str] = {
         "torch cannot use a card here: {message}. `gputuner --cli doctor` says what stands in the way."
     ),
     "worker_start_failed": N_("The measuring process could not start: {message}. Check --python."),
+    "python_missing": N_("There is no {interpreter}; --python takes the path of a Python interpreter."),
+    "python_not_executable": N_("{interpreter} cannot be run; --python takes the path of a Python interpreter."),
     "worker_start_timeout": N_("The measuring process did not start within {seconds:s}; is the machine overloaded?"),
     "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
 }

@@ -43,6 +43,7 @@ FLAGS: dict[Flag, str] = {
     Flag.SPREAD: N_("wide spread"),
     Flag.DRIFT: N_("drifted while measured"),
     Flag.FEW_SAMPLES: N_("too few repeats for an interval"),
+    Flag.EXTRAPOLATED: N_("predicted, not tried out"),
     Flag.TOO_SLOW: N_("too slow for its time budget"),
     Flag.LINK_BELOW_MAX: N_("PCIe link below its maximum"),
     Flag.EMULATED: N_("emulated, not native to the chip"),
@@ -63,6 +64,10 @@ CONFIDENCES: dict[Confidence, str] = {
     Confidence.MEASURED_OTHER: N_("measured on this card with another workload"),
     Confidence.PUBLISHED: N_("published for this card"),
     Confidence.MODEL: N_("from a model"),
+}
+REHEARSED: dict[Origin, str] = {
+    Origin.SIMULATED: N_("simulated: a model of the card, not a card"),
+    Origin.REPLAYED: N_("a recording that was played back"),
 }
 
 CARD_STATES: dict[CardState, str] = {
@@ -109,8 +114,11 @@ def outcome(entry: Outcome) -> str:
     return _(OUTCOMES[entry])
 
 
-def confidence(entry: Confidence) -> str:
-    """What an advice rests on."""
+def confidence(entry: Confidence, origin: Origin = Origin.MEASURED) -> str:
+    """What an advice rests on; a simulated or replayed card's evidence is called that."""
+    measured = entry in (Confidence.MEASURED, Confidence.MEASURED_OTHER)
+    if measured and origin is not Origin.MEASURED:
+        return _(REHEARSED[origin])
     return _(CONFIDENCES[entry])
 
 

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
-from gputuner.language.names import workload
+from gputuner.language.names import quantity, source, workload
+from gputuner.language.numbers import value
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.words import N_, _
+from gputuner.model.quantities import Quantity
 
 _RUN: dict[str, str] = {
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
@@ -22,9 +24,14 @@ _RUN: dict[str, str] = {
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
     "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
     "worker_unkillable": N_(
-        "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of it."
+        "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of "
+        "it."
     ),
     "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
+    "sources_disagree": N_(
+        "Sources disagree by {difference} on the {quantity} of {card}: {source}, used here, says {value}; {other} said "
+        "{other_value} at the same time (session {other_session})."
+    ),
     "temperature_stuck": N_(
         "The core temperature of {card} stays at {temperature_c:degC} though its power went from {power_low_w:W} to "
         "{power_high_w:W}; it cannot be believed, so nothing is said about heat."
@@ -57,7 +64,8 @@ def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:
-        return fill(table[code], {"message": text, **params, **_named(params)})
+        sides = _sides(params) if code == "sources_disagree" else {}
+        return fill(table[code], {"message": text, **params, **_named(params), **sides})
     values = ", ".join(f"{name} {entry}" for name, entry in params.items())
     return text or (f"{code.replace('_', ' ')}: {values}" if values else code.replace("_", " "))
 
@@ -79,4 +87,17 @@ def _named(params: Mapping[str, object]) -> dict[str, object]:
                 words[name] = _(SKIPS[which])
             case _:
                 pass
+    return words
+
+
+def _sides(params: Mapping[str, object]) -> dict[str, object]:
+    """What two sources say of a quantity, in its unit."""
+    unit = str(params.get("unit", ""))
+    figures = {name: params.get(name) for name in ("difference", "value", "other_value")}
+    words: dict[str, object] = {
+        name: value(figure, unit) for name, figure in figures.items() if isinstance(figure, (int, float))
+    }
+    words |= {name: source(str(params[name])) for name in ("source", "other") if name in params}
+    if params.get("quantity") in set(Quantity):
+        words["quantity"] = quantity(Quantity(params["quantity"]))
     return words

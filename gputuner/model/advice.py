@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
 
+from gputuner.model.cards import Origin
 from gputuner.model.readings import Scalar
 
 
@@ -49,6 +50,8 @@ class Advice:
     confidence: Confidence
     gain: Gain | None = None
     snippet: str | None = None
+    origin: Origin = Origin.MEASURED
+    """Where its evidence comes from."""
     risk: bool = False
     """True if following it needs care (settings, hardware)."""
     rank: float = 0.0

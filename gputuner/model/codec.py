@@ -1,5 +1,6 @@
 """Records ↔ JSON. The type of an event is picked from one explicit table ``kind → class``."""
 
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,7 +30,16 @@ class _Head(msgspec.Struct):
     kind: str
 
 
-_encoder = msgspec.json.Encoder()
+def _plain(value: object) -> object:
+    """Numbers of other libraries that are kinds of float or int (numpy's) as the plain ones."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(f"a {type(value).__name__} cannot be stored")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_plain)
 _head = msgspec.json.Decoder(_Head)
 _decoders = {kind: msgspec.json.Decoder(cls) for kind, cls in KINDS.items()}
 
@@ -66,7 +76,7 @@ def decode(data: bytes, cls: type[T]) -> T:
 
 def to_builtins(record: object) -> Any:
     """A record as plain dicts, lists and scalars (for ``--json`` and specs)."""
-    return msgspec.to_builtins(record, str_keys=True)
+    return msgspec.to_builtins(record, str_keys=True, enc_hook=_plain)
 
 
 def from_builtins(data: object, cls: type[T]) -> T:

@@ -25,6 +25,8 @@ class Flag(StrEnum):
     TOO_SLOW = "too_slow"
     LINK_BELOW_MAX = "link_below_max"
     EMULATED = "emulated"
+    EXTRAPOLATED = "extrapolated"
+    """Predicted from other sizes, not tried out."""
     NO_TELEMETRY = "no_telemetry"
     IMPLAUSIBLE = "implausible"
 

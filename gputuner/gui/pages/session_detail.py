@@ -227,5 +227,5 @@ class SessionOverview(QWidget):
                     found = float(band.mean[index])
                     value = found * factor if found == found else None
                 name = sentences.quantity(quantity)
-                hint = name if band is not None else f"{name}: {_('not in this session')}"
+                hint = name if band is not None else _("{name}: not in this session").format(name=name)
                 plot.show_reading(quantity.value, value, hint)

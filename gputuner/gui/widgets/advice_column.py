@@ -76,7 +76,7 @@ class AdviceCard(QFrame):
             layout.addWidget(CodeBox(advice.snippet))
         last = QHBoxLayout()
         last.setSpacing(6)
-        words = sentences.confidence(advice.confidence)
+        words = sentences.confidence(advice.confidence, advice.origin)
         if advice.risk:
             words += " · " + _("with care")
         last.addWidget(label(words, "muted", wrap=True), 1)
