@@ -29,7 +29,7 @@ class _Rehearsal:
         self._card = card
         self._player = stage.cards()[0]
         self.clock, self.clock_kind, self.origin = stage.clock, stage.clock_kind, stage.origin
-        self.inbox, self.sampling_hz, self.host = stage.inbox, stage.sampling_hz, stage.host
+        self.inbox, self.sampling_hz, self.host, self.source = stage.inbox, stage.sampling_hz, stage.host, stage.source
 
     def cards(self) -> tuple[CardInfo, ...]:
         return (self._card,)

@@ -1,5 +1,9 @@
 """``advise``: the advice of a stored session, with its evidence."""
 
+from collections.abc import Sequence
+
+from gputuner.advice.sources import naming_sources
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.cli import document, results
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
@@ -7,6 +11,7 @@ from gputuner.cli.output import Output
 from gputuner.cli.ports import Stored
 from gputuner.cli.progress import point_line
 from gputuner.cli.sessions import Which, newest, session_document
+from gputuner.language import sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import Origin
 
@@ -33,25 +38,29 @@ def advise(
             session = str(options.replay)
         stored = newest(setup, session)
         try:
+            disputed = setup.sessions.disagreements(stored.summary().path)
             if output.json:
-                document.write(session_document("advise", stored), output.out)
+                document.write(session_document("advise", stored, disputed), output.out)
             else:
-                _show(output, stored)
+                _show(output, stored, disputed)
         finally:
             stored.close()
     return 0
 
 
-def _show(output: Output, stored: Stored) -> None:
+def _show(output: Output, stored: Stored, disputed: Sequence[QualityNote]) -> None:
     summary = stored.summary()
     output.line(_("From session {session}").format(session=summary.run_id))
     if summary.origin is not Origin.MEASURED:
         results.show_origin(output, summary.origin)
+    output.line(_("Telemetry from {source}").format(source=sentences.source(summary.source)))
+    for note in disputed:
+        output.line(_("Note: {text}").format(text=sentences.warning(note.code, note.params)))
     points = stored.points()
     advice, questions = stored.advice()
     for card in summary.cards:
         results.show_limit(output, points, card)
-    results.show_advice(output, advice)
+    results.show_advice(output, naming_sources(advice, disputed))
     used = {reference for entry in advice for reference in entry.evidence}
     evidence = [point for point in points if point.id in used]
     if evidence:

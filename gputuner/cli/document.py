@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TextIO
 
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.language import sentences
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, MigInstance, Origin
@@ -186,7 +187,7 @@ def question(entry: Question) -> Json:
     return {"id": entry.id, "card": entry.card, "question": sentences.question(entry), "command": entry.command}
 
 
-def warning(entry: Warned) -> Json:
+def warning(entry: Warned | QualityNote) -> Json:
     """A warning in words."""
     return {
         "code": entry.code,
@@ -196,7 +197,10 @@ def warning(entry: Warned) -> Json:
 
 
 def found(
-    points: Iterable[Point], advices: Sequence[Advice], questions: Sequence[Question], warnings: Iterable[Warned]
+    points: Iterable[Point],
+    advices: Sequence[Advice],
+    questions: Sequence[Question],
+    warnings: Iterable[Warned | QualityNote],
 ) -> Json:
     """The parts of a document that hold what was measured."""
     return {

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
@@ -105,6 +106,11 @@ class Summary(Protocol):
         ...
 
     @property
+    def source(self) -> str:
+        """Who read the telemetry."""
+        ...
+
+    @property
     def cards(self) -> tuple[CardInfo, ...]:
         """The cards it is about."""
         ...
@@ -183,6 +189,14 @@ class Library(Protocol):
 
         Raises:
             StoreError: not a session, damaged, or of a newer version.
+        """
+        ...
+
+    def disagreements(self, path: Path) -> Sequence[QualityNote]:
+        """What sessions from other sources tell otherwise of the same cards at the same time.
+
+        Raises:
+            StoreError: the session cannot be read.
         """
         ...
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from gputuner.advice.sources import naming_sources
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.cli import document, results
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
@@ -77,8 +79,9 @@ def show(
         stored = setup.sessions.open(path)
         try:
             summary = stored.summary()
+            disputed = setup.sessions.disagreements(path)
             if output.json:
-                document.write(session_document("sessions.show", stored), output.out)
+                document.write(session_document("sessions.show", stored, disputed), output.out)
                 return 0
             output.pairs(_about(summary))
             points = stored.points()
@@ -87,9 +90,9 @@ def show(
             for card in summary.cards:
                 results.show_limit(output, points, card)
             if points:
-                results.show_advice(output, advice)
+                results.show_advice(output, naming_sources(advice, disputed))
             results.show_questions(output, questions)
-            for warned in stored.warnings():
+            for warned in (*stored.warnings(), *disputed):
                 output.line(_("Note: {text}").format(text=sentences.warning(warned.code, warned.params)))
             results.show_end(output, summary.outcome or Outcome.COMPLETED, summary.origin, summary.path)
         finally:
@@ -170,8 +173,8 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
 """Name, function, one line of help."""
 
 
-def session_document(command: str, stored: Stored) -> document.Json:
-    """A stored session as the document of a command."""
+def session_document(command: str, stored: Stored, disputed: Sequence[QualityNote]) -> document.Json:
+    """A stored session as the document of a command; ``disputed``: what other sources tell otherwise."""
     summary = stored.summary()
     advice, questions = stored.advice()
     body = document.head(
@@ -181,8 +184,11 @@ def session_document(command: str, stored: Stored) -> document.Json:
         session_id=summary.run_id,
         session_path=summary.path,
     )
+    body["source"] = summary.source
     body["devices"] = [document.card(card) for card in summary.cards]
-    body |= document.found(stored.points(), advice, questions, stored.warnings())
+    body |= document.found(
+        stored.points(), naming_sources(advice, disputed), questions, (*stored.warnings(), *disputed)
+    )
     return body
 
 
@@ -206,6 +212,7 @@ def _summary(entry: Summary) -> document.Json:
         "running": entry.running,
         "origin": entry.origin.value,
         "simulated": entry.origin.value == "simulated",
+        "source": entry.source,
         "devices": [{"uuid": card.uuid, "title": card.title} for card in entry.cards],
         "points": entry.point_count,
         "size_bytes": entry.size_bytes,
@@ -231,6 +238,7 @@ def _about(entry: Summary) -> Sequence[tuple[str, str]]:
         (_("took"), numbers.value(entry.duration_s, "s")),
         (_("cards"), listed(card.title for card in entry.cards)),
         (_("origin"), sentences.origin(entry.origin)),
+        (_("telemetry from"), sentences.source(entry.source)),
         (_("ended"), _ended(entry)),
     )
 

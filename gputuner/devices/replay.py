@@ -30,6 +30,8 @@ class Replay:
         Raises:
             StoreError: the stream holds no telemetry (code ``replay_empty``).
         """
+        self.source = "nvml"
+        """Who read the telemetry, as the recording says."""
         self._events = iter(events)
         self._cards = {card.uuid: _replayed(card) for card in cards}
         first = self._next()
@@ -64,6 +66,7 @@ class Replay:
     def _next(self) -> TelemetrySampled | None:
         for event in self._events:
             if isinstance(event, RunStarted):
+                self.source = event.source
                 self._cards.update((card.uuid, _replayed(card)) for card in event.cards)
             elif isinstance(event, TelemetrySampled):
                 return replace(event, cards=tuple(replace(card, origin=Origin.REPLAYED) for card in event.cards))

@@ -85,6 +85,7 @@ class Performance:
             cards=self.cards,
             clock=self.stage.clock_kind,
             origin=card.origin,
+            source=self.stage.source(card),
             unix_s=time.time(),
             version=self.version,
         )

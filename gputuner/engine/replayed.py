@@ -55,6 +55,10 @@ class ReplayedStage:
         self._latest: dict[str, Sample] = {}
         self._unsubscribe = feed.subscribe(self._on_tick)
 
+    def source(self, card: CardInfo) -> str:
+        """As recorded."""
+        return self._feed.source
+
     def cards(self) -> tuple[CardInfo, ...]:
         """The recorded cards."""
         return self._feed.cards()

@@ -142,6 +142,10 @@ class SimulatedStage:
         self._inbox = SimulatedInbox(clock, sampler, self._on_tick)
         self.inbox: Inbox = self._inbox
 
+    def source(self, card: CardInfo) -> str:
+        """The model."""
+        return "simulated"
+
     def cards(self) -> tuple[CardInfo, ...]:
         """The simulated cards."""
         return self._source.cards()

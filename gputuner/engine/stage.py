@@ -53,6 +53,10 @@ class Stage(Protocol):
         """Measured, simulated or replayed."""
         ...
 
+    def source(self, card: CardInfo) -> str:
+        """Who reads the telemetry of ``card`` (``RunStarted.source``)."""
+        ...
+
     @property
     def inbox(self) -> Inbox:
         """Where everything arrives."""
@@ -116,6 +120,10 @@ class WallStage:
         self._environment = environment
         self._latest: dict[str, Sample] = {}
         self._unsubscribe = feed.subscribe(self._on_tick)
+
+    def source(self, card: CardInfo) -> str:
+        """The host for its own processor, NVML for every other card."""
+        return "host" if card.is_cpu else "nvml"
 
     def cards(self) -> tuple[CardInfo, ...]:
         """All cards of the feed."""

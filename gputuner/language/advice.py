@@ -6,7 +6,7 @@ from string import Formatter
 from gputuner.language import numbers
 from gputuner.language.advice_words import ADVICE, QUESTIONS, AdviceWords
 from gputuner.language.filling import fill
-from gputuner.language.names import workload
+from gputuner.language.names import source, workload
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
@@ -103,6 +103,9 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
         if named.get(other) == named.get("batch"):
             named.pop(other, None)
             named.pop(rate, None)
+    for name in ("core_source", "core_other", "memory_source", "memory_other"):
+        if name in named:
+            named[name] = source(str(named[name]))
     for name in ("workload", "free_workload"):
         if name in named:
             named[name] = workload(str(named[name]))

@@ -135,6 +135,12 @@ WORKLOADS: dict[str, str] = {
     "resnet50": "ResNet-50",
 }
 
+SOURCES: dict[str, str] = {
+    "nvml": "NVML",
+    "host": N_("this machine"),
+    "simulated": N_("a model"),
+}
+
 _CATALOG_NOTES: dict[str, str] = {
     "unknown_name": N_("not in the catalogue"),
     "unknown_variant": N_("the name is known, but not with this much memory"),
@@ -165,6 +171,11 @@ def metric(name: str) -> str:
 def workload(name: str) -> str:
     """Name of a workload."""
     return _named(WORKLOADS, name)
+
+
+def source(name: str) -> str:
+    """Who read the telemetry; another program by the name it has."""
+    return _(SOURCES[name]) if name in SOURCES else name
 
 
 def catalog_note(note: str) -> str:

@@ -3,7 +3,7 @@
 from gputuner.language.advice import advice_action, advice_title, advice_why, gain, question
 from gputuner.language.errors import bug, error, interrupted
 from gputuner.language.findings import finding, remedy
-from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, workload
+from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, source, workload
 from gputuner.language.steps import point_title, point_value, settings, step, step_result
 from gputuner.language.terms import card_state, confidence, flag, host_reason, limiter, origin, outcome, reason, support
 from gputuner.language.warnings import warning
@@ -35,6 +35,7 @@ __all__ = [
     "reason",
     "remedy",
     "settings",
+    "source",
     "step",
     "step_result",
     "support",

@@ -33,7 +33,11 @@ class ClockKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunStarted:
-    """A run begins. ``spec`` is the experiment's spec as JSON; ``unix_s`` ties ``t_ns`` to the calendar."""
+    """A run begins.
+
+    ``spec`` is the experiment's spec as JSON; ``unix_s`` ties ``t_ns`` to the calendar. ``source`` names who read the
+    telemetry: ``nvml``, ``host``, ``simulated``, or the program whose log this was; a replay keeps the recorded one.
+    """
 
     kind: Literal["run_started"] = "run_started"
     run_id: str
@@ -47,6 +51,7 @@ class RunStarted:
     origin: Origin
     unix_s: float
     version: str
+    source: str = "nvml"
     settings_found: dict[str, Scalar] = field(default_factory=lambda: {})
 
 

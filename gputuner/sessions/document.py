@@ -24,6 +24,7 @@ def session(reader: SessionReader) -> Json:
         "schema": SCHEMA,
         "origin": str(reader.origin),
         "simulated": reader.origin is Origin.SIMULATED,
+        "source": reader.source,
         "session_id": reader.started.run_id,
         "session_path": str(reader.path),
         "outcome": str(finished.outcome) if finished else None,

@@ -1,4 +1,4 @@
-"""A session as CSV, JSON or Parquet. Each file says in a column or at its head whether numbers were measured."""
+"""A session as CSV, JSON or Parquet. Each file says in a column or at its head where its numbers come from."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from gputuner.sessions import document, table
 from gputuner.sessions.reader import SessionReader
 
 POINT_COLUMNS = (
-    "origin", "id", "card", "metric", "workload", "params", "value", "unit",
+    "origin", "source", "id", "card", "metric", "workload", "params", "value", "unit",
     "n", "median", "iqr", "ci95_low", "ci95_high", "flags",
 )  # fmt: skip
 
@@ -50,7 +50,7 @@ def export_csv(reader: SessionReader, target: Path, overwrite: bool = False) -> 
         with points_part.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(POINT_COLUMNS)
-            writer.writerows(_point_row(point) for point in reader.points())
+            writer.writerows(_point_row(point, reader.source) for point in reader.points())
     return target, beside
 
 
@@ -83,11 +83,16 @@ def export_parquet(reader: SessionReader, target: Path, overwrite: bool = False)
         ) from error
     arrow: Any = pa
     parquet: Any = pq
-    head = {"origin": str(reader.origin), "session_id": reader.started.run_id, "program": "gputuner"}
+    head = {
+        "origin": str(reader.origin),
+        "source": reader.source,
+        "session_id": reader.started.run_id,
+        "program": "gputuner",
+    }
     text = arrow.dictionary(arrow.int32(), arrow.string())
 
     def field(column: table.Column) -> Any:
-        words = column.name in ("origin", "card", "missing")
+        words = column.name in ("origin", "source", "card", "missing")
         kind = text if words else arrow.int64() if column.whole else arrow.float64()
         return arrow.field(column.name, kind, metadata={"unit": column.unit})
 
@@ -98,7 +103,7 @@ def export_parquet(reader: SessionReader, target: Path, overwrite: bool = False)
             for rows in table.rows(reader):
                 arrays = [arrow.array(c, f.type) for c, f in zip(_columns(rows), schema, strict=True)]
                 writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
-        points = [_point_row(point) for point in reader.points()]
+        points = [_point_row(point, reader.source) for point in reader.points()]
         figures = arrow.table({name: [row[i] for row in points] for i, name in enumerate(POINT_COLUMNS)})
         parquet.write_table(figures.replace_schema_metadata(head), str(points_part))
     return target, beside
@@ -121,10 +126,11 @@ def _points_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.points{target.suffix}")
 
 
-def _point_row(point: Point) -> tuple[Any, ...]:
+def _point_row(point: Point, source: str) -> tuple[Any, ...]:
     spread = point.spread
     return (
         str(point.origin),
+        source,
         point.id,
         point.card,
         point.metric,

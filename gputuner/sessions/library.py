@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.model.errors import StoreError
 from gputuner.sessions.export import export
 from gputuner.sessions.failures import of_system, translated
@@ -11,6 +12,7 @@ from gputuner.sessions.files import FOLDER, SUFFIX, companions
 from gputuner.sessions.lease import is_running, lock_path
 from gputuner.sessions.opening import open_session
 from gputuner.sessions.reader import SessionReader
+from gputuner.sessions.sources import disagreements
 from gputuner.sessions.summary import SessionSummary, summarise
 
 
@@ -79,6 +81,15 @@ class SessionLibrary:
             StoreError: as ``SessionReader``.
         """
         return SessionReader(path)
+
+    def disagreements(self, path: Path) -> tuple[QualityNote, ...]:
+        """What other sessions of the folder, from other sources, tell otherwise of the same cards at the same time.
+
+        Raises:
+            StoreError: as ``SessionReader``.
+        """
+        with SessionReader(path) as reader:
+            return disagreements(reader, self.list())
 
     def export(self, path: Path, form: str, target: Path, overwrite: bool = False) -> tuple[Path, ...]:
         """Write a session out; see ``export.export``."""

@@ -76,6 +76,11 @@ class SessionReader:
         return self.started.origin
 
     @property
+    def source(self) -> str:
+        """Who read the telemetry."""
+        return self.started.source
+
+    @property
     def finished(self) -> RunFinished | None:
         """The end of the run, or None if it runs still or was cut off."""
         with translated(self.path):

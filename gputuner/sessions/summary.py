@@ -24,6 +24,8 @@ class SessionSummary:
     outcome: Outcome | None
     running: bool
     origin: Origin
+    source: str = "nvml"
+    """Who read the telemetry."""
     cards: tuple[CardInfo, ...]
     """The cards of the run as it found them, in its order."""
     point_count: int
@@ -87,6 +89,7 @@ def summarise(connection: sqlite3.Connection, path: Path, running: bool) -> Sess
         outcome=finished.outcome if finished else None,
         running=running,
         origin=started.origin,
+        source=started.source,
         cards=started.cards,
         point_count=points,
         advice_count=advice,

@@ -23,6 +23,7 @@ class Column:
 
 COLUMNS: tuple[Column, ...] = (
     Column(name="origin", unit="", whole=False),
+    Column(name="source", unit="", whole=False),
     Column(name="card", unit="", whole=False),
     Column(name="t_s", unit="s", whole=False),
     *(
@@ -31,8 +32,8 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column(name="missing", unit="", whole=False),
 )
-"""``t_s``: seconds since the run began. ``missing``: "quantity:reason" for what could not be read; a quantity that is
-neither there nor named in it was not due on that tick."""
+"""``source``: who read the telemetry. ``t_s``: seconds since the run began. ``missing``: "quantity:reason" for what
+could not be read; a quantity that is neither there nor named in it was not due on that tick."""
 
 
 def rows(reader: SessionReader) -> Iterator[list[tuple[Any, ...]]]:
@@ -46,9 +47,9 @@ def rows(reader: SessionReader) -> Iterator[list[tuple[Any, ...]]]:
     )
     with translated(reader.path):
         cursor = reader.connection.execute(
-            f"SELECT c.origin, c.uuid, (s.t_ns - ?) / 1e9, {cells}, p.missing "
+            f"SELECT c.origin, ?, c.uuid, (s.t_ns - ?) / 1e9, {cells}, p.missing "
             "FROM samples s JOIN cards c ON c.id = s.card LEFT JOIN patterns p ON p.id = s.pattern ORDER BY s.id",
-            (reader.started.t_ns,),
+            (reader.source, reader.started.t_ns),
         )
         while chunk := cursor.fetchmany(CHUNK):
             yield chunk

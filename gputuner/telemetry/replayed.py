@@ -62,6 +62,11 @@ class ReplayFeed:
         """Replayed."""
         return Origin.REPLAYED
 
+    @property
+    def source(self) -> str:
+        """Who read the telemetry when it was recorded."""
+        return self._replay.source
+
     def cards(self) -> tuple[CardInfo, ...]:
         """The recorded cards."""
         return self._hub.cards()

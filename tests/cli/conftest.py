@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.cli.app import main
 from gputuner.experiments.protocol import Experiment
 from gputuner.language.words import set_language
@@ -222,6 +223,7 @@ class SummaryInMemory:
     outcome: Outcome | None = Outcome.COMPLETED
     running: bool = False
     origin: Origin = Origin.SIMULATED
+    source: str = "simulated"
     cards: tuple[CardInfo, ...] = (CARD,)
     point_count: int = 2
     size_bytes: int = 90_112
@@ -260,6 +262,7 @@ class LibraryInMemory:
     folder: Path
     damaged: dict[Path, StoreError] = field(default_factory=dict)
     names: list[str] = field(default_factory=lambda: [RUN_ID, "20261129-080000-record-c3d4"])
+    disputed: tuple[QualityNote, ...] = ()
 
     def entries(self) -> Sequence[EntryInMemory]:
         found = [self.folder / f"{name}.sqlite" for name in self.names]
@@ -274,6 +277,9 @@ class LibraryInMemory:
 
     def open(self, path: Path) -> StoredInMemory:
         return StoredInMemory(path)
+
+    def disagreements(self, path: Path) -> Sequence[QualityNote]:
+        return self.disputed
 
     def export(self, path: Path, form: str, target: Path) -> Sequence[Path]:
         target.write_text(form)

@@ -3,6 +3,9 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.model.errors import StoreError
 from gputuner.model.findings import Finding, Level
 
@@ -38,6 +41,37 @@ def test_show_tells_figures_limit_advice_and_questions(program):
     assert "The power limit held the clock back 71 %" in out
     assert "\n4. " in out
     assert "gputuner --cli record" in out
+
+
+DISPUTE = QualityNote(
+    code="sources_disagree",
+    params={
+        "card": "RTX 4090 48G",
+        "uuid": "GPU-5a1e0c6e-0000-4000-8000-000000004090",
+        "quantity": "power_average_w",
+        "source": "host",
+        "other": "wattmeter",
+        "value": 312.5,
+        "other_value": 260.0,
+        "difference": 52.5,
+        "unit": "W",
+        "other_session": "20261129-080000-record-c3d4",
+    },
+)
+
+
+@pytest.mark.parametrize("command", [("sessions", "show"), ("advise",)])
+def test_sources_that_disagree_are_told_with_the_one_that_was_used(program, command):
+    assert "Sources disagree" not in program(*command).out
+    program.setup.sessions.disputed = (DISPUTE,)
+    out = " ".join(program(*command).out.split())
+    assert (
+        "Note: Sources disagree by 52.5 W on the average power of RTX 4090 48G: this machine, used here, says 312 W; "
+        "wattmeter said 260 W at the same time (session 20261129-080000-record-c3d4)."
+    ) in out
+    document = json.loads(program(*command, "--json").out)
+    assert document["source"] == "simulated"
+    assert {"code": "sources_disagree", "params": DISPUTE.params}.items() <= document["warnings"][-1].items()
 
 
 def test_show_json(program):

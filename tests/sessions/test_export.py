@@ -4,13 +4,14 @@ import csv
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gputuner.model.cards import Origin
 from gputuner.model.errors import StoreError
-from gputuner.model.events import Event
+from gputuner.model.events import Event, RunStarted
 from gputuner.model.quantities import QUANTITIES, Quantity
 from gputuner.model.readings import Reason
 from gputuner.sessions import export as exporting
@@ -44,9 +45,10 @@ def test_csv_holds_units_zeros_blanks_and_reasons(tmp_path: Path) -> None:
         files = export(reader, "csv", tmp_path / "out.csv")
     assert [f.name for f in files] == ["out.csv", "out.points.csv"]
     first, second, third = rows_of(files[0])
-    assert list(first) == ["origin", "card", "t_s", *map(str, QUANTITIES), "missing"]
+    assert list(first) == ["origin", "source", "card", "t_s", *map(str, QUANTITIES), "missing"]
     assert {k: v for k, v in first.items() if v} == {
         "origin": "measured",
+        "source": "nvml",
         "card": CARDS[0],
         "t_s": "0.5",
         "power_average_w": "61.234",
@@ -91,6 +93,23 @@ def test_every_export_says_where_numbers_come_from(tmp_path: Path, origin: Origi
     assert (head["origin"], head["simulated"]) == (origin.value, origin is Origin.SIMULATED)
     assert set(pq.read_table(columns)["origin"].to_pylist()) == {origin.value}
     assert pq.read_schema(columns).metadata[b"origin"] == origin.value.encode()
+
+
+def test_every_export_names_its_source(tmp_path: Path) -> None:
+    """C-021: two tools, two labels."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    for source in ("nvml", "gputemps"):
+        events = [replace(event, source=source) if isinstance(event, RunStarted) else event for event in run()]
+        with SessionReader(store(tmp_path, events, source)) as reader:
+            table, figures = export(reader, "csv", tmp_path / f"{source}.csv")
+            (document,) = export(reader, "json", tmp_path / f"{source}.json")
+            columns, points = export(reader, "parquet", tmp_path / f"{source}.parquet")
+        for file in (table, figures):
+            assert {row["source"] for row in rows_of(file)} == {source}
+        assert json.loads(document.read_text())["source"] == source
+        for file in (columns, points):
+            assert pq.read_schema(file).metadata[b"source"] == source.encode()
+            assert set(pq.read_table(file)["source"].to_pylist()) == {source}
 
 
 def test_json_is_the_whole_session(tmp_path: Path) -> None:
@@ -176,7 +195,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     out = tmp_path / "out"
     out.mkdir()
 
-    def broken(point: object) -> None:
+    def broken(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(exporting, "_point_row", broken)
