@@ -16,8 +16,8 @@ import torch
 from gputuner.analysis.statistics import paired_ratio
 from gputuner.assembly.feeds import collector_command
 
-WINDOW_S = 2.5
-PAIRS = 14
+WINDOW_S = 1.6
+PAIRS = 28
 N = 8192
 
 
