@@ -1,6 +1,5 @@
 """One performed run, from ``RunStarted`` to ``RunFinished``: what the engine's thread does."""
 
-import logging
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -31,7 +30,6 @@ from gputuner.telemetry.feed import Tick
 
 OVERTIME = 1.5
 OVERTIME_S = 120.0
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +65,6 @@ class Performance:
         except GputunerError as err:
             self._failed(err)
         except Exception:
-            log.exception("the engine failed")
             text = traceback.format_exc()
             self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, text)
         finally:
@@ -174,7 +171,6 @@ class Performance:
             except StoreError as err:
                 self._failed(err)
             except Exception:
-                log.exception("ending workers failed")
                 workers.kill_all()
                 return
 

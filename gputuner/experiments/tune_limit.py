@@ -80,6 +80,10 @@ def limit(
     safe = yield from _safe(course, shape, known, setting, value, bracket, keep_s)
     if bracket.fails is not None:
         value = bracket.runs
+        if safe not in bracket.ran and safe > value:  # a size above what ran is not safe because a line says so
+            safe = (
+                value if value <= (1.0 - SAFE_MARGIN) * bracket.fails else safe_batch(value, multiple=_multiple(value))
+            )
     yield from course.tell(
         _limit_point(course, known, setting, value, predicted, bracket),
         _safe_point(course, known, setting, value, safe, bracket),

@@ -367,3 +367,17 @@ def test_the_limit_on_a_cpu_is_checked_with_two_steps(lab):
 def test_minutes_out_of_range(minutes):
     with pytest.raises(UsageError):
         Tune(minutes=minutes)
+
+
+def test_no_size_above_what_ran_is_called_safe_once_one_failed(lab):
+    """Everything above the ladder fails although the line says it fits: the safe batch is one that ran."""
+
+    def script(step):
+        works = step.works if isinstance(step, Together) else (step,)
+        large = any(w.workload == "resnet50" and w.params["batch"] > 512 for w in works)
+        return OutOfMemory(message="CUDA out of memory") if large else None
+
+    told = run(lab, lab.h200(), script)
+    (safe,), (limit,) = told.of("batch_safe"), told.of("batch_limit")
+    assert limit.value <= 512
+    assert safe.value <= limit.value
