@@ -1,17 +1,31 @@
 """Pick the front end before anything heavy is imported: the window, ``--cli``, or the main of a child process."""
 
+import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
+
+INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the front end that ``argv`` asks for; returns the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _front_end(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _front_end(arguments: list[str]) -> int:
     match arguments[:1]:
         case ["--cli"]:
             from gputuner.cli.app import main as cli
 
-            return cli(arguments[1:])
+            code = cli(arguments[1:])
+            if code == INTERRUPTED:
+                signal.signal(signal.SIGINT, _leave)
+            return code
         case ["--collector"]:
             from gputuner.telemetry.collector import main as collector
 
@@ -21,8 +35,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print(f"gputuner {version('gputuner')}")
             return 0
+        case _ if {"--help", "-h"} & set(arguments):
+            from gputuner.cli.window_manual import show
+
+            return show(arguments)
         case _:
             return _window(arguments)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    """One interrupt more, when all is said: wait for no thread, show no traceback."""
+    os._exit(INTERRUPTED)
 
 
 def _window(arguments: list[str]) -> int:
@@ -35,8 +58,15 @@ def _window(arguments: list[str]) -> int:
             file=sys.stderr,
         )
         return 2
-    from gputuner.gui.app import main as gui
-
+    try:
+        from gputuner.gui.app import main as gui
+    except ImportError as error:  # a system library of Qt is missing
+        print(
+            f"gputuner: the window cannot open ({error}); `gputuner --cli doctor` names what is missing, "
+            "and the command line works without it: gputuner --cli --help",
+            file=sys.stderr,
+        )
+        return 2
     return gui(arguments)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gputuner.assembly import feeds
+from gputuner.assembly.display import display_trouble
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.errors import UsageError
@@ -26,6 +28,7 @@ DISK_LOW_BYTES = 2**30
 LOAD_HIGH = 0.7
 """One-minute load per core above which figures scatter."""
 WORKER_S = 120.0
+_LIBRARIES = ("libEGL.so.1", "libxkbcommon.so.0", "libfontconfig.so.1")
 _ABSENT = {"nvml_library_missing", "nvml_driver_not_loaded", "telemetry_no_cards"}
 
 
@@ -60,6 +63,8 @@ def _driver(setup: "Setup", cards: tuple[CardInfo, ...]) -> Iterator[Finding]:
         )
     elif status.state is FeedState.MISMATCH:
         yield _finding("driver_mismatch", Level.BLOCKING)
+    elif feeds.interpreter_forbidden(status):
+        yield _finding("interpreter_forbidden", Level.BLOCKING, path=sys.executable)
     elif status.code and status.code not in _ABSENT and not cards:
         yield _finding(status.code, Level.BLOCKING, **status.params)
     else:
@@ -83,9 +88,9 @@ def _torch(python: str, cards: tuple[CardInfo, ...]) -> Iterator[Finding]:
     card = next((c for c in cards if c.state is CardState.READY), None)
     if card is None:
         return
-    said = _worker_says(python, card)
+    said = None if (trouble := _cannot_run(python)) else _worker_says(python, card)
     if said is None:
-        yield _finding("torch_missing", Level.BLOCKING, interpreter=python)
+        yield _finding(trouble or "python_silent", Level.BLOCKING, interpreter=python)
         return
     found: dict[str, Scalar] = {"interpreter": python, "torch": str(said.get("torch", "?")), "card": card.title}
     found |= _scalars(said.get("params"))
@@ -96,6 +101,13 @@ def _torch(python: str, cards: tuple[CardInfo, ...]) -> Iterator[Finding]:
         yield Finding(code="torch_processor", level=Level.FINE, params=found)
     else:
         yield Finding(code="torch_fine", level=Level.FINE, params={**found, "cuda": str(said.get("cuda"))})
+
+
+def _cannot_run(python: str) -> str | None:
+    """Why the interpreter cannot even be started, or None."""
+    if shutil.which(python) is not None:
+        return None
+    return "python_not_executable" if os.path.exists(python) else "python_missing"
 
 
 def _scalars(params: object) -> dict[str, Scalar]:
@@ -135,10 +147,13 @@ def _window() -> Iterator[Finding]:
     if find_spec("PySide6") is None:
         yield _finding("qt_missing", Level.NOTE)
         return
-    missing = [name for name in ("libEGL.so.1", "libxkbcommon.so.0", "libfontconfig.so.1") if not _loads(name)]
+    missing = [name for name in _LIBRARIES if not _loads(name)]
+    trouble = display_trouble(os.environ)
     if missing and sys.platform.startswith("linux"):
         command = "apt-get install libegl1 libxkbcommon0 libfontconfig1"
         yield _finding("qt_libraries_missing", Level.NOTE, libraries=", ".join(missing), command=command)
+    elif trouble is not None:
+        yield _finding(trouble.code, Level.NOTE, **_scalars(trouble.params))
     else:
         yield _finding("qt_fine")
     if shutil.which("fc-list") and not _output(["fc-list", ":lang=zh", "family"]):

@@ -1,5 +1,6 @@
 """Which telemetry feed the program lives on: NVIDIA cards, the host's processor, simulated cards, or a recording."""
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from gputuner.assembly.identified import IdentifiedFeed
 from gputuner.telemetry.client import CollectorFeed
-from gputuner.telemetry.feed import Feed, FeedState
+from gputuner.telemetry.feed import Feed, FeedState, FeedStatus
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.replayed import ReplayFeed
 
@@ -21,6 +22,11 @@ def collector_command() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, "--collector"]
     return [sys.executable, "-m", "gputuner", "--collector"]
+
+
+def interpreter_forbidden(status: FeedStatus) -> bool:
+    """True if the collector could not start because this user may not run the Python that runs now."""
+    return status.code == "telemetry_collector_not_started" and not os.access(sys.executable, os.X_OK)
 
 
 def nvidia_feed(rates: Rates) -> Feed:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -14,7 +15,7 @@ from gputuner.assembly.identified import reference
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
 from gputuner.catalog import load
-from gputuner.devices.selection import select
+from gputuner.devices.selection import ALL, select
 from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
 from gputuner.engine.run import Run
@@ -22,7 +23,15 @@ from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
-from gputuner.model.errors import DeviceError, GputunerError, NoCard, NoPermission, UsageError
+from gputuner.model.errors import (
+    DeviceError,
+    GputunerError,
+    ImportLogError,
+    NoCard,
+    NoPermission,
+    StoreError,
+    UsageError,
+)
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.planned import PlannedStep
@@ -122,17 +131,18 @@ class Setup:
             DeviceError: the driver does not answer.
             UsageError: the selection is empty, unknown or ambiguous.
         """
-        if selection is not None and CPU_CARD in selection.lower().split(","):
+        entries = {entry.strip().lower() for entry in (selection or "").split(",")}
+        if CPU_CARD in entries:
             self._with_host()
         cards = self.cards()
         if not cards:
             raise self._no_cards()
         if selection is not None:
-            if all(c.is_cpu for c in cards) and selection.lower() not in (CPU_CARD, "all"):
-                raise NoCard("no_nvidia_card", "there is no NVIDIA card here", selector=selection)
+            if all(c.is_cpu for c in cards) and (cards_named := entries - {CPU_CARD, ALL, ""}):
+                raise NoCard("no_nvidia_card", "there is no NVIDIA card here", selector=", ".join(sorted(cards_named)))
             uuids = select(selection, cards)
             chosen = tuple(c for uuid in uuids for c in cards if c.uuid == uuid)
-            return self._visible(chosen, all_of_them=selection.lower() == "all") if for_experiment else chosen
+            return self._visible(chosen, all_of_them=entries == {ALL}) if for_experiment else chosen
         return (self._best(self._visible(cards, all_of_them=True)),) if for_experiment else cards
 
     def seen(self) -> Seen:
@@ -242,6 +252,8 @@ class Setup:
 
     def _no_cards(self) -> GputunerError:
         status = self.feed.status()
+        if feeds.interpreter_forbidden(status):
+            return NoPermission("interpreter_forbidden", f"{sys.executable} may not be run", path=sys.executable)
         if status.code and status.state is not FeedState.OK:
             params = {name: value for name, value in status.params.items() if name not in ("code", "text")}
             kind = NoPermission if status.code == "nvml_no_permission" else DeviceError
@@ -284,12 +296,18 @@ def open_setup(
 
     Raises:
         UsageError: ``simulate`` names no card of the catalogue, or options exclude each other.
+        ImportLogError: ``replay`` is a folder, a pipe or a device.
+        StoreError: the data folder is no folder.
     """
     if simulate and replay is not None:
         raise UsageError("simulate_or_replay", "--simulate and --replay exclude each other")
+    if replay is not None and os.path.exists(replay) and not os.path.isfile(replay):
+        raise ImportLogError("no_session_file", f"{replay} is no session file", path=str(replay))
     for card_id in simulate:
         load().card(card_id)
     where = paths(data_dir)
+    if os.path.exists(where.data_dir) and not os.path.isdir(where.data_dir):
+        raise StoreError("data_dir_no_folder", f"{where.data_dir} is not a folder", path=str(where.data_dir))
     return Setup(
         simulate=simulate,
         replay=replay,

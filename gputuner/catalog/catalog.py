@@ -1,6 +1,7 @@
 """The catalogue: identify a card, look up its specification, its sheet rates and what others measured on it."""
 
 import tomllib
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,8 @@ _RATES = {
     "peak_fp64": "fp64_tflops",
 }
 _MARKETING = ("nvidia", "geforce", "tesla", "the")
+_ALIKE = 0.6
+"""Least likeness (0 to 1) of an id that shares no word with what was asked for."""
 
 
 class Catalog:
@@ -60,7 +63,13 @@ class Catalog:
         """
         if card_id not in self._by_id:
             nearest = ", ".join(_nearest(card_id, self.ids))
-            raise UsageError("unknown_card", f"no card {card_id!r} in the catalogue", card=card_id, nearest=nearest)
+            raise UsageError(
+                "unknown_card",
+                f"no card {card_id!r} in the catalogue",
+                card=card_id,
+                nearest=nearest,
+                count=len(self.ids),
+            )
         return self._by_id[card_id]
 
     def match(
@@ -93,10 +102,12 @@ class Catalog:
 
 
 def _nearest(asked: str, ids: tuple[str, ...]) -> list[str]:
-    """Ids that share the asked-for number or word, best first (at most four)."""
+    """Ids that share the asked-for number or word, else those spelled alike, best first (at most four)."""
     words = {w for w in asked.casefold().replace("_", "-").replace(" ", "-").split("-") if w not in _MARKETING}
-    scored = sorted(((len(words & set(i.split("-"))), i) for i in ids), key=lambda pair: -pair[0])
-    return [i for score, i in scored[:4] if score]
+    alike = {i: SequenceMatcher(None, asked.casefold(), i).ratio() for i in ids}
+    shared = {i: len(words & set(i.split("-"))) for i in ids}
+    best = sorted(ids, key=lambda i: (-shared[i], -alike[i]))[:4]
+    return [i for i in best if shared[i] or alike[i] >= _ALIKE]
 
 
 @cache

@@ -3,17 +3,19 @@
 import sys
 from collections.abc import Callable, Sequence
 from inspect import BoundArguments
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from cyclopts import App, CycloptsError, Group
 
 from gputuner.cli import advise, crash, devices, doctor, manual, monitor, record, sessions, tune
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
-from gputuner.cli.usage import usage_error
+from gputuner.cli.running import Interrupted, undisturbed
+from gputuner.cli.streams import CODES, close_quietly, guarded
+from gputuner.cli.usage import asked_language, refuse_empty, usage_error
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, set_language
-from gputuner.model.errors import ExitCode, GputunerError
+from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from gputuner.cli.ports import OpenSetup
@@ -65,24 +67,39 @@ def main(argv: Sequence[str], open_setup: "OpenSetup | None" = None) -> int:
         argv: the words after ``--cli``.
         open_setup: how to put the program together; None: as ``gputuner.assembly`` does.
     """
-    for stream in (sys.stdout, sys.stderr):
-        _never_fail_to_encode(stream)
+    set_language(asked_language(argv))
     try:
-        set_language(_asked_language(argv))
-        code = _run(list(argv), open_setup)
+        with guarded():
+            return _flushed(list(argv), open_setup)
+    except StoreError as error:  # there is no stdout
+        return _say(error)
+    except KeyboardInterrupt:  # outside a command, or while its last words were written
+        print(sentences.interrupted(), file=sys.stderr)
+        return int(ExitCode.INTERRUPTED)
+
+
+def _flushed(argv: list[str], open_setup: "OpenSetup | None") -> int:
+    try:
+        code = _run(argv, open_setup)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns the first into the second
-        _close_quietly(sys.stdout)
+        close_quietly(sys.stdout)
         return int(ExitCode.DONE)
+    except StoreError as error:  # stdout failed beside the commands: help, or the last flush
+        return _say(error)
     return code
 
 
 def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
     app = build_app()
     try:
+        refuse_empty(argv)
         command, bound, injected = app.parse_args(argv, print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        return _say(usage_error(error, [name for name, *_rest in COMMANDS] + ["sessions"]))
+        usage = usage_error(error, [name for name, *_rest in COMMANDS] + ["sessions"])
+        return _failed(_command_name(app, argv), usage, as_json="--json" in argv)
+    except UsageError as error:
+        return _failed(_command_name(app, argv), error, as_json="--json" in argv)
     if "context" not in injected:
         command(*bound.args, **bound.kwargs)
         return int(ExitCode.DONE)
@@ -95,22 +112,29 @@ def _perform(command: Callable[..., int], bound: BoundArguments, name: str) -> i
     try:
         return int(command(*bound.args, **bound.kwargs))
     except GputunerError as error:
-        if options.json:
-            from gputuner.cli import document
-
-            document.write(document.failure(name, error), sys.stdout)
-        return _say(error)
+        return _failed(name, error, as_json=options.json)
     except KeyboardInterrupt:
-        print(sentences.interrupted(), file=sys.stderr)
-        return int(ExitCode.INTERRUPTED)
+        with undisturbed():
+            return _failed(name, Interrupted("cancelled", "interrupted"), as_json=options.json)
     except BrokenPipeError:
         raise
     except Exception as error:
-        print(sentences.bug(str(crash.keep_traceback(error, options.data_dir))), file=sys.stderr)
-        return int(ExitCode.BUG)
+        path = crash.keep_traceback(error, options.data_dir)
+        return _failed(name, GputunerError("bug", str(error), path=str(path)), as_json=options.json)
+
+
+def _failed(name: str, error: GputunerError, *, as_json: bool) -> int:
+    """Tell an error: one document if that is asked for, and one sentence; returns the exit code."""
+    if as_json and error.code not in CODES:
+        from gputuner.cli import document
+
+        document.write(document.failure(name, error), sys.stdout)
+    return _say(error)
 
 
 def _say(error: GputunerError) -> int:
+    if cast("TextIO | None", sys.stderr) is None:
+        return int(error.exit_code)
     print(sentences.error(error), file=sys.stderr)
     if traceback := error.params.get("traceback"):
         print(traceback, file=sys.stderr)
@@ -130,33 +154,6 @@ def _version() -> str:
 
 
 def _command_name(app: App, argv: Sequence[str]) -> str:
-    """The command in the document's schema: its words joined by a dot."""
+    """The command in the document's schema: its words joined by a dot; ``error`` where there is no such command."""
     chain: tuple[str, ...] = app.parse_commands(list(argv))[0]
-    return ".".join(chain)
-
-
-def _asked_language(argv: Sequence[str]) -> str | None:
-    """The value of ``--lang``, read before the command line is, because help and errors are in that language too."""
-    for i, word in enumerate(argv):
-        if word.startswith("--lang="):
-            return word.removeprefix("--lang=")
-        if word == "--lang" and i + 1 < len(argv):
-            return argv[i + 1]
-    return None
-
-
-def _never_fail_to_encode(stream: TextIO) -> None:
-    reconfigure: Any = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")
-
-
-def _close_quietly(stream: TextIO) -> None:
-    """Keep the interpreter from failing on its last flush after the reader has gone."""
-    import os
-
-    try:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, stream.fileno())
-    except (OSError, ValueError):
-        return
+    return ".".join(chain) or "error"

@@ -5,6 +5,8 @@ import time
 import traceback
 from pathlib import Path
 
+from gputuner.model.errors import UsageError
+
 
 def keep_traceback(error: BaseException, data_dir: Path | None) -> Path:
     """Write the traceback to the log folder of the data folder (else the temporary folder); the file's path."""
@@ -28,6 +30,9 @@ def keep_text(text: str, data_dir: Path | None) -> Path:
 def _log_folder(data_dir: Path | None) -> Path:
     if data_dir is not None:
         return data_dir / "log"
-    from platformdirs import user_log_path
+    from gputuner.settings.paths import paths
 
-    return user_log_path("gputuner", appauthor=False)
+    try:
+        return paths().log
+    except UsageError:
+        return Path(tempfile.gettempdir())

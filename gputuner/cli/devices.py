@@ -9,6 +9,7 @@ from gputuner.cli.output import Output
 from gputuner.cli.planned import card_line
 from gputuner.cli.readings import read_all
 from gputuner.language import numbers, sentences
+from gputuner.language.names import PROCESSOR
 from gputuner.language.words import N_, _, listed
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import Quantity, limiter_of
@@ -48,7 +49,7 @@ def devices(
             return 0
         for card in cards:
             _show_card(output, card, latest.of(card))
-            _show_processes(output, setup.feed.processes(card.uuid))
+            _show_processes(output, setup.feed.processes(card.uuid), _reasons(card))
         output.heading(_("This machine"))
         _show_readings(output, _names(host.readings), sentences.host_reason)
     return 0
@@ -61,24 +62,33 @@ def _show_card(output: Output, card: CardInfo, now: Mapping[Quantity, Reading]) 
         output.line("  " + _("Features of the chip"))
         output.pairs([(f"  {sentences.feature(n)}", sentences.support(s)) for n, s in card.catalog.features.items()])
     if card.readings:
-        output.line("  " + _("Limits and link"))
-        _show_readings(output, _names(card.readings), sentences.reason, "  ")
+        output.line("  " + (_("Limits") if card.is_cpu else _("Limits and link")))
+        _show_readings(output, _names(card.readings, processor=card.is_cpu), _reasons(card), "  ")
     output.line("  " + _("Readings"))
-    named = [(sentences.quantity(quantity), _shown(quantity, entry)) for quantity, entry in now.items()]
-    _show_readings(output, named, sentences.reason, "  ")
+    named = [
+        (sentences.quantity(quantity, processor=card.is_cpu), _shown(quantity, entry))
+        for quantity, entry in now.items()
+        if not card.is_cpu or quantity in PROCESSOR
+    ]
+    _show_readings(output, named, _reasons(card), "  ")
 
 
-def _show_processes(output: Output, table: CardProcesses | None) -> None:
+def _reasons(card: CardInfo) -> Callable[[Reason], str]:
+    """Words for why a reading is missing: the processor is the machine, no card."""
+    return sentences.host_reason if card.is_cpu else sentences.reason
+
+
+def _show_processes(output: Output, table: CardProcesses | None, words: Callable[[Reason], str]) -> None:
     """Who is on the card, with memory where it is told, and memory that nobody seen from here owns."""
     if table is None or not (table.processes or table.reason or table.unowned_bytes):
         return
     output.line("  " + _("Processes"))
     if table.reason is not None:
-        output.line(f"    {numbers.MISSING} {sentences.reason(table.reason)}")
+        output.line(f"    {numbers.MISSING} {words(table.reason)}")
     rows: list[tuple[str, str]] = []
     for process in table.processes:
         memory = Reading(value=process.memory_bytes, unit="bytes") if process.memory_bytes is not None else None
-        why = sentences.reason(process.memory_reason or Reason.NOT_READ)
+        why = words(process.memory_reason or Reason.NOT_READ)
         shown = numbers.reading(memory) if memory else f"{numbers.MISSING} {why}"
         rows.append((f"    {process.pid}  {process.name or process.command or '?'}", shown))
     output.pairs(rows)
@@ -126,5 +136,5 @@ def _identity(card: CardInfo) -> list[tuple[str, str]]:
     return rows + [("MIG", f"{instance.profile or ''} {instance.uuid}".strip()) for instance in card.mig]
 
 
-def _names(readings: Mapping[str, Reading]) -> list[tuple[str, Reading]]:
-    return [(sentences.reading_name(name), entry) for name, entry in readings.items()]
+def _names(readings: Mapping[str, Reading], *, processor: bool = False) -> list[tuple[str, Reading]]:
+    return [(sentences.reading_name(name, processor=processor), entry) for name, entry in readings.items()]

@@ -9,7 +9,7 @@ from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.language import sentences
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, MigInstance, Origin
-from gputuner.model.errors import GputunerError
+from gputuner.model.errors import ExitCode, GputunerError
 from gputuner.model.events import Outcome, Warned
 from gputuner.model.points import Conditions, Point
 from gputuner.model.quantities import QUANTITIES
@@ -40,7 +40,8 @@ def head(
 
 def failure(command: str, error: GputunerError) -> Json:
     """The document of a command that ended with an error."""
-    document = head(command, None, outcome=Outcome.FAILED)
+    outcome = Outcome.CANCELLED if error.exit_code is ExitCode.INTERRUPTED else Outcome.FAILED
+    document = head(command, None, outcome=outcome)
     document["error"] = {"code": error.code, "message": sentences.error(error), "exit_code": int(error.exit_code)}
     return document
 

@@ -18,7 +18,7 @@ SHOW_HELP = N_("Show this text and end.")
 SHOW_VERSION = N_("Show the version and end.")
 _USAGE = N_("Usage")
 _NAMES_WIDTH = 26
-_WIDEST = 110
+WIDEST = 110
 _PARTS = re.compile(r"[!-~]+[，。；：、）？]?\s*|.[，。；：、）？]?\s*")
 """What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
 
@@ -32,7 +32,7 @@ class Manual:
             return
         console.print(f"{_(str(panel.title))}:", style="bold", markup=False, highlight=False)
         for entry in panel.entries:
-            _print(console, _entry(entry, min(console.width, _WIDEST)))
+            _print(console, _entry(entry, min(console.width, WIDEST)))
         console.print()
 
     def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
@@ -44,21 +44,26 @@ class Manual:
     def render_description(self, console: "Console", options: "ConsoleOptions", description: Any) -> None:
         """What the command does."""
         if text := _plain(description).strip():
-            _print(console, f"{_wrapped(_(text), min(console.width, _WIDEST), 0)}\n")
+            _print(console, f"{wrapped(_(text), min(console.width, WIDEST), 0)}\n")
 
 
 def _entry(entry: "HelpEntry", columns: int) -> str:
-    names = "  " + ", ".join(entry.display_labels_with_metavar)
-    about = _(_plain(entry.description).strip())
+    names = ", ".join(entry.display_labels_with_metavar)
+    return entry_lines(names, _(_plain(entry.description).strip()), columns)
+
+
+def entry_lines(names: str, about: str, columns: int) -> str:
+    """An option or command and what it is about, in lines of ``columns``."""
+    names = f"  {names}"
     if not about:
         return names
-    body = _wrapped(about, columns, _NAMES_WIDTH + GAP)
+    body = wrapped(about, columns, _NAMES_WIDTH + GAP)
     if width(names) > _NAMES_WIDTH:
         return f"{names}\n{' ' * (_NAMES_WIDTH + GAP)}{body}"
     return f"{names}{' ' * (_NAMES_WIDTH + GAP - width(names))}{body}"
 
 
-def _wrapped(text: str, columns: int, indent: int) -> str:
+def wrapped(text: str, columns: int, indent: int) -> str:
     """``text`` in lines of ``columns``; lines after the first are indented. Wide characters may break anywhere."""
     room = max(20, columns - indent)
     joint = "\n" + " " * indent

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
-from gputuner.cli.options import Options, check_range
+from gputuner.cli.options import Options, check_range, whole_number
 from gputuner.cli.output import Output, columns
 from gputuner.cli.ports import Setup
 from gputuner.cli.readings import SETTLE_S, Latest, ticks
@@ -41,12 +41,26 @@ _COLUMNS: tuple[tuple[str, Quantity], ...] = (
     (N_("fan"), Quantity.FAN_FRACTION),
     (N_("limited by"), Quantity.LIMIT_BITS),
 )
+_PROCESSOR_COLUMNS: tuple[tuple[str, Quantity], ...] = (
+    (N_("temperature"), Quantity.CORE_TEMPERATURE_C),
+    (N_("power"), Quantity.POWER_AVERAGE_W),
+    (N_("clock"), Quantity.SM_CLOCK_MHZ),
+    (N_("busy"), Quantity.GPU_UTILISATION),
+    (N_("used"), Quantity.MEMORY_USED_BYTES),
+)
+"""Where nothing but the processor is watched."""
 
 
 def monitor(
     *,
     count: Annotated[
-        int | None, Parameter(name="--count", metavar="N", help=N_("Readings to show; without it, until stopped."))
+        int | None,
+        Parameter(
+            name="--count",
+            metavar="N",
+            converter=whole_number,
+            help=N_("Readings to show; without it, until stopped."),
+        ),
     ] = None,
     interval: Annotated[float, Parameter(name="--interval", metavar="S", help=N_("Seconds between readings."))] = 1.0,
     options: Options = Options(),  # noqa: B008
@@ -126,17 +140,22 @@ class Watching:
                 t_ns = tick.t_ns
 
 
-def header() -> list[str]:
+def titles(cards: Sequence[CardInfo]) -> Sequence[tuple[str, Quantity]]:
+    """Title and quantity of each column for these cards."""
+    return _PROCESSOR_COLUMNS if cards and all(card.is_cpu for card in cards) else _COLUMNS
+
+
+def header(which: Sequence[tuple[str, Quantity]] = _COLUMNS) -> list[str]:
     """Titles of the columns."""
-    return [_("card"), *(_(title) for title, _quantity in _COLUMNS)]
+    return [_("card"), *(_(title) for title, _quantity in which)]
 
 
-def row(card: CardInfo, latest: Latest) -> list[str]:
+def row(card: CardInfo, latest: Latest, which: Sequence[tuple[str, Quantity]] = _COLUMNS) -> list[str]:
     """The readings of one card, a dash where there is none."""
     if card.state is CardState.LOST:
-        return [_title(card), sentences.card_state(card.state), *([numbers.MISSING] * (len(_COLUMNS) - 1))]
+        return [_title(card), sentences.card_state(card.state), *([numbers.MISSING] * (len(which) - 1))]
     now = latest.of(card)
-    return [_title(card), *(_cell(quantity, now[quantity]) for _name, quantity in _COLUMNS)]
+    return [_title(card), *(_cell(quantity, now[quantity]) for _name, quantity in which)]
 
 
 def _title(card: CardInfo) -> str:
@@ -152,7 +171,7 @@ def _cell(quantity: Quantity, entry: Reading) -> str:
 
 @contextmanager
 def _screen(output: Output) -> Generator[Callable[[Shot], None]]:
-    if not output.out.isatty():
+    if not output.out.isatty() or output.narrow:
         yield _Lines(output).show
         return
     from rich.console import Console
@@ -167,15 +186,15 @@ class _Lines:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._widths: list[int] = []
+        self._titled = False
 
     def show(self, shot: Shot) -> None:
-        rows = [[_stamp(), *row(card, shot.latest)] for card in shot.cards]
-        if not self._widths:
-            lines = columns([[_("time"), *header()], *rows])
-            self._widths = [len(lines[0])]
-        else:
-            lines = columns([[_("time"), *header()], *rows])[1:]
+        shown = titles(shot.cards)
+        rows = [[_stamp(), *row(card, shot.latest, shown)] for card in shot.cards]
+        lines = columns([[_("time"), *header(shown)], *rows])
+        if self._titled:
+            lines = lines[1:]
+        self._titled = True
         for line in lines:
             print(line, file=self._output.out, flush=True)
 
@@ -190,10 +209,12 @@ def _table(shot: Shot) -> "Table":
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, caption=_("Ctrl-C ends"))
-    for i, title in enumerate(header()):
-        table.add_column(Text(title), justify="left" if i in (0, len(_COLUMNS)) else "right", no_wrap=True)
+    shown = titles(shot.cards)
+    for i, title in enumerate(header(shown)):
+        words = i == 0 or shown[i - 1][1] is Quantity.LIMIT_BITS
+        table.add_column(Text(title), justify="left" if words else "right", no_wrap=True)
     for card in shot.cards:
-        table.add_row(*(Text(cell) for cell in row(card, shot.latest)))
+        table.add_row(*(Text(cell) for cell in row(card, shot.latest, shown)))
     return table
 
 

@@ -1,13 +1,13 @@
 """The options that every command takes, declared once; and the ranges they must keep."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError, ImportLogError, UsageError
@@ -124,12 +124,28 @@ class Options:
             yield _exclude("--quiet", "--verbose")
         if self.simulate and self.replay is not None:
             yield _exclude("--simulate", "--replay")
-        if self.replay is not None and not os.path.isfile(self.replay):
+        if self.replay is not None and os.path.exists(self.replay) and not os.path.isfile(self.replay):
+            yield no_session_file(str(self.replay))
+        if self.replay is not None and not os.path.exists(self.replay):
             yield ImportLogError("file_not_found", f"no file {self.replay}", path=str(self.replay))
         if experiment and self.replay is not None:
             yield UsageError("replay_no_experiment", "an experiment cannot run on a replay")
         if self.dry_run and not experiment:
             yield UsageError("dry_run_no_experiment", "--dry-run is for experiments only")
+
+
+def no_session_file(path: str) -> ImportLogError:
+    """What stands at ``path`` is a folder, a pipe or a device."""
+    return ImportLogError("no_session_file", f"{path} is no session file", path=path)
+
+
+def whole_number(_kind: object, tokens: Sequence[Token]) -> int:
+    """A number without a fraction (cyclopts would round).
+
+    Raises:
+        ValueError: it is none.
+    """
+    return int(tokens[0].value)
 
 
 def check_range(option: str, value: float | None, bounds: tuple[float, float], unit: str) -> None:

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GAP = 2
+NARROW = 60
+"""On a terminal of fewer columns tables are plain lines, which it wraps: cells cut to a sign say nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,11 +48,16 @@ class Output:
         """A table; ``right`` names the columns that are aligned to the right."""
         if self.json:
             return
-        if self.out.isatty():
+        if self.out.isatty() and not self.narrow:
             _rich_table(_console(self.out), headers, rows, right)
         else:
             for text in columns([headers, *rows], right):
                 print(text, file=self.out)
+
+    @property
+    def narrow(self) -> bool:
+        """True for a terminal that no table fits."""
+        return _console(self.out).width < NARROW
 
     def pairs(self, rows: Sequence[tuple[str, str]]) -> None:
         """Names and values, one a line, the values in one column."""

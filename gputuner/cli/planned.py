@@ -31,7 +31,10 @@ def dry_run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[Card
         _show_plan(output, card, steps)
         output.heading(_("Limits that are kept"))
         output.pairs(
-            [(_limit_name(name), numbers.value(entry, _UNITS[name])) for name, entry in _limits(card, options).items()]
+            [
+                (_limit_name(card, name), numbers.value(entry, _UNITS[name]))
+                for name, entry in _limits(card, options).items()
+            ]
         )
     output.line()
     output.line(_("A dry run: nothing was started, nothing was changed."))
@@ -72,5 +75,7 @@ def _limits(card: CardInfo, options: Options) -> dict[str, float | None]:
     }
 
 
-def _limit_name(name: str) -> str:
-    return _("memory") if name == "memory_bytes" else sentences.reading_name(name)
+def _limit_name(card: CardInfo, name: str) -> str:
+    if name == "memory_bytes":
+        return sentences.reading_name("memory_total_bytes") if card.is_cpu else _("memory")
+    return sentences.reading_name(name)

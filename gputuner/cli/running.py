@@ -10,7 +10,7 @@ from typing import Protocol
 
 from gputuner.cli.ports import Run
 from gputuner.model.advice import Advice, Question
-from gputuner.model.errors import ExitCode
+from gputuner.model.errors import ExitCode, GputunerError
 from gputuner.model.events import (
     AdviceGiven,
     Event,
@@ -24,7 +24,13 @@ from gputuner.model.events import (
 from gputuner.model.fingerprint import TorchFingerprint
 from gputuner.model.points import Point
 
-_SIGNALS = ("SIGINT", "SIGTERM")
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Interrupted(GputunerError):
+    """The user would not wait for the end; as an error for the one document of ``--json``."""
+
+    exit_code = ExitCode.INTERRUPTED
 
 
 class View(Protocol):
@@ -85,8 +91,8 @@ class Found:
 def follow(run: Run, views: Sequence[View]) -> Found:
     """Iterate a run to its end.
 
-    The first interrupt cancels it and keeps what was measured; a second one raises ``KeyboardInterrupt``. A view that
-    fails (its pipe has gone) cancels the run too, before the error goes on.
+    The first interrupt (or hangup) cancels it and keeps what was measured; a second one raises ``KeyboardInterrupt``.
+    A view that fails (its pipe has gone) cancels the run too, before the error goes on.
     """
     found = Found(run_id=run.run_id)
     with _cancelling(run):
@@ -121,10 +127,28 @@ def _cancelling(run: Run) -> Generator[None]:
         asked = True
         run.cancel()
 
-    wanted = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    wanted = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name) and not _left_alone(name)]
     before = [(number, signal.signal(number, on_signal)) for number in wanted]
     try:
         yield
     finally:
         for number, handler in before:
             signal.signal(number, handler)
+
+
+def _left_alone(name: str) -> bool:
+    """True for a hangup that whoever started the program chose to outlive (``nohup``)."""
+    return name == "SIGHUP" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@contextmanager
+def undisturbed() -> Generator[None]:
+    """Let no further interrupt in while the last words are written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

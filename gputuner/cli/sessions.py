@@ -1,9 +1,10 @@
 """``sessions``: the stored sessions: list, show, export, delete."""
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
@@ -11,10 +12,11 @@ from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.cli import document, results
 from gputuner.cli.context import Injected
-from gputuner.cli.options import Options
+from gputuner.cli.options import Options, no_session_file
 from gputuner.cli.ports import Setup, Stored, Summary
 from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _, listed
+from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.events import Outcome
 
 ABOUT = N_("Stored sessions: list, show, export, delete.")
@@ -75,7 +77,7 @@ def show(
     """
     output = context.output(options)
     with context.setup(options) as setup:
-        path = setup.sessions.find(session)
+        path = find(setup, session)
         stored = setup.sessions.open(path)
         try:
             summary = stored.summary()
@@ -104,7 +106,12 @@ def export(
     session: Which = None,
     /,
     *,
-    form: Annotated[Form, Parameter(name="--format", metavar="FORM", help=N_("csv, json or parquet."))] = "csv",
+    form: Annotated[
+        Form | None,
+        Parameter(
+            name="--format", metavar="FORM", help=N_("csv, json or parquet; by default as --out ends, else csv.")
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         Parameter(name="--out", metavar="FILE", help=N_("Where to write; by default a name in the current folder.")),
@@ -116,16 +123,17 @@ def export(
 
     Args:
         session: which.
-        form: ``csv``, ``json`` or ``parquet``.
+        form: ``csv``, ``json`` or ``parquet``; None: as ``out`` ends, else csv.
         out: target; None: ``<session>.<form>`` in the current folder.
         options: the common options.
         context: streams and the way to the program.
     """
     output = context.output(options)
+    chosen = _form(form, out)
     with context.setup(options) as setup:
-        path = setup.sessions.find(session)
-        target = Path(f"{path.stem}.{form}") if out is None else out
-        written = setup.sessions.export(path, form, target)
+        path = find(setup, session)
+        target = Path(f"{path.stem}.{chosen}") if out is None else out
+        written = setup.sessions.export(path, chosen, target)
         if output.json:
             body = document.head("sessions.export", None, session_path=path)
             body["files"] = [str(each) for each in written]
@@ -153,7 +161,7 @@ def delete(
     """
     output = context.output(options)
     with context.setup(options) as setup:
-        paths = dict.fromkeys(setup.sessions.find(name) for name in (sessions, *more))
+        paths = dict.fromkeys(find(setup, name) for name in (sessions, *more))
         for path in paths:
             setup.sessions.delete(path)
             output.line(_("Deleted: {path}").format(path=path))
@@ -192,13 +200,41 @@ def session_document(command: str, stored: Stored, disputed: Sequence[QualityNot
     return body
 
 
+def find(setup: Setup, session: str | None) -> Path:
+    """The file of the session named, or of the newest.
+
+    Raises:
+        StoreError: there is none such.
+        ImportLogError: there is something of that name that is no file.
+    """
+    try:
+        return setup.sessions.find(session)
+    except StoreError as error:
+        if error.code == "session_unknown" and session and os.path.exists(session):
+            raise no_session_file(session) from error
+        raise
+
+
 def newest(setup: Setup, session: str | None) -> Stored:
     """The session named, or the newest.
 
     Raises:
         StoreError: there is none such.
     """
-    return setup.sessions.open(setup.sessions.find(session))
+    return setup.sessions.open(find(setup, session))
+
+
+def _form(asked: Form | None, out: Path | None) -> Form:
+    """The form that ``--format`` or the ending of ``--out`` names.
+
+    Raises:
+        UsageError: they name different ones.
+    """
+    ending = "" if out is None else out.suffix.lower().removeprefix(".")
+    named = next((form for form in get_args(Form) if form == ending), None)
+    if asked is not None and named is not None and asked != named:
+        raise UsageError("export_form_differs", f"{out} is not named as {asked}", form=asked, ending=f".{ending}")
+    return asked or named or "csv"
 
 
 def _summary(entry: Summary) -> document.Json:

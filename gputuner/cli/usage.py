@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from types import UnionType
 from typing import Literal, get_args, get_origin
 
 from cyclopts import CycloptsError
@@ -17,6 +18,8 @@ from cyclopts.exceptions import (
 from gputuner.language.words import N_, _
 from gputuner.model.errors import UsageError
 
+SELECTION = "--gpu"
+"""Has a sentence of its own for an empty value."""
 _EXPECTED: dict[object, str] = {float: N_("a number"), int: N_("a whole number")}
 
 
@@ -44,6 +47,38 @@ def usage_error(error: CycloptsError, commands: Sequence[str]) -> UsageError:
             return UsageError("usage", str(error))
 
 
+def refuse_empty(argv: Sequence[str]) -> None:
+    """Refuse empty words: an empty path would be the current folder, an empty name anything.
+
+    Raises:
+        UsageError: a value or an argument is empty.
+    """
+    before = ""
+    for word in argv:
+        name, equals, value = word.partition("=")
+        if not word and before != SELECTION:
+            if before.startswith("-"):
+                raise _empty(before)
+            raise UsageError("argument_empty", "an argument is empty")
+        if name.startswith("--") and equals and not value and name != SELECTION:
+            raise _empty(name)
+        before = word
+
+
+def asked_language(argv: Sequence[str]) -> str | None:
+    """The value of ``--lang``, read before the command line is, because help and errors are in that language too."""
+    for i, word in enumerate(argv):
+        if word.startswith("--lang="):
+            return word.removeprefix("--lang=")
+        if word == "--lang" and i + 1 < len(argv):
+            return argv[i + 1]
+    return None
+
+
+def _empty(option: str) -> UsageError:
+    return UsageError("option_empty", f"what stands after {option} is empty", option=option)
+
+
 def _unknown_option(error: UnknownOptionError, manual: str) -> UsageError:
     option = (error.token.keyword or error.token.value or "").split("=", 1)[0]
     known = [name for argument in error.argument_collection for name in argument.names]
@@ -66,12 +101,20 @@ def _unknown_command(error: UnknownCommandError, commands: Sequence[str]) -> Usa
 def _coercion(error: CoercionError) -> UsageError:
     token, argument = error.token, error.argument
     option = (token.keyword if token else None) or (argument.name if argument else "")
-    expected = _(_EXPECTED.get(error.target_type, str(getattr(error.target_type, "__name__", error.target_type))))
-    if get_origin(error.target_type) is Literal:
-        expected = ", ".join(str(choice) for choice in get_args(error.target_type))
+    wanted = _without_none(error.target_type)
+    expected = _(_EXPECTED.get(wanted, str(getattr(wanted, "__name__", wanted))))
+    if get_origin(wanted) is Literal:
+        expected = ", ".join(str(choice) for choice in get_args(wanted))
     return UsageError(
         "option_value", str(error), option=option, value=repr(token.value) if token else "", expected=expected
     )
+
+
+def _without_none(kind: object) -> object:
+    """``X`` of ``X | None``."""
+    if not isinstance(kind, UnionType):
+        return kind
+    return next(part for part in get_args(kind) if part is not type(None))
 
 
 def _given_keyword(error: MissingArgumentError) -> str | None:

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 
 from PySide6.QtCore import QLibraryInfo, QTranslator
 from PySide6.QtWidgets import QApplication
 
+from gputuner.assembly.display import display_trouble
 from gputuner.gui.fonts import use_system_font
 from gputuner.gui.interrupts import Interrupts
 from gputuner.gui.options import WindowOptions, parse
@@ -18,7 +19,7 @@ from gputuner.gui.ports import Ports
 from gputuner.gui.window import MainWindow
 from gputuner.language import sentences
 from gputuner.language.words import language, set_language
-from gputuner.model.errors import GputunerError
+from gputuner.model.errors import GputunerError, ImportLogError, StoreError
 
 
 def make_application() -> QApplication:
@@ -45,7 +46,12 @@ def main(arguments: Sequence[str] = ()) -> int:
         options = parse(arguments)
         if options.language is not None:
             set_language(options.language)
+        if options.screenshots is None and (trouble := display_trouble(os.environ)) is not None:
+            raise trouble
         with _program(options) as (ports, card):
+            _try_files(ports, options)
+            if options.screenshots is not None:
+                _make_folder(options.screenshots)
             return run(ports, options, card)
     except GputunerError as err:
         print(f"gputuner: {sentences.error(err)}", file=sys.stderr)
@@ -73,6 +79,35 @@ def run(ports: Ports, options: WindowOptions, card: str | None = None) -> int:
         return application.exec()
     finally:
         interrupts.restore()
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the folder of the screenshots before a run is made for them.
+
+    Raises:
+        StoreError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as err:
+        message = err.strerror or str(err)
+        raise StoreError(
+            "screenshots_unwritable", f"no pictures can be written to {folder}", path=str(folder), message=message
+        ) from err
+
+
+def _try_files(ports: Ports, options: WindowOptions) -> None:
+    """Open each file once, so that what is no session is said where it was named.
+
+    Raises:
+        GputunerError: a file is no session, or not there.
+    """
+    for path in options.files:
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise ImportLogError("no_session_file", f"{path} is no session file", path=str(path))
+        ports.open_session(path).close()
 
 
 @contextmanager

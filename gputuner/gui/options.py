@@ -29,11 +29,11 @@ class WindowOptions:
     """Sessions to open."""
 
 
-_WITH_VALUE = {
+WITH_VALUE = {
     "--gpu", "--memory-cap", "--minutes", "--simulate", "--replay", "--data-dir", "--python", "--lang", "--theme",
     "--screenshots",
 }  # fmt: skip
-_SWITCHES = {"--share", "--verbose", "--quiet"}
+SWITCHES = {"--share", "--verbose", "--quiet"}
 
 
 def parse(arguments: Sequence[str]) -> WindowOptions:
@@ -47,16 +47,21 @@ def parse(arguments: Sequence[str]) -> WindowOptions:
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
+        if not word:
+            raise UsageError("argument_empty", "an argument is empty")
         if not word.startswith("-"):
             files.append(Path(word))
             continue
         name, equals, value = word.partition("=")
-        if name in _SWITCHES:
+        if name in SWITCHES:
             values[name] = ["yes"]
-        elif name not in _WITH_VALUE:
-            raise UsageError("option_unknown", f"no option {name}", option=name, help="gputuner --cli --help")
+        elif name not in WITH_VALUE:
+            raise UsageError("option_unknown", f"no option {name}", option=name, help="gputuner --help")
         elif equals or rest:
-            values.setdefault(name, []).append(value if equals else rest.pop(0))
+            given = value if equals else rest.pop(0)
+            if not given.strip():
+                raise UsageError("option_empty", f"what stands after {name} is empty", option=name)
+            values.setdefault(name, []).append(given)
         else:
             raise UsageError("option_needs_value", f"{name} needs a value", option=name)
     return _options(values, tuple(files))

@@ -45,7 +45,7 @@ TELEMETRY: dict[str, str] = {
     "telemetry_card_recovered": N_("The card {card} answers again after {silent_s:s}."),
     "telemetry_collector_crashed": N_("The telemetry process died ({signal}) and is started again; the gap is kept."),
     "telemetry_collector_hung": N_("The driver did not answer; the telemetry process is started again."),
-    "telemetry_collector_not_started": N_("The telemetry process could not be started."),
+    "telemetry_collector_not_started": N_("The telemetry process could not be started: {error}."),
     "telemetry_collector_stuck_in_driver": N_(
         "The telemetry process is stuck in the driver and cannot be ended; restart the machine when you can."
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.language.driver import DRIVER
+from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
@@ -17,6 +17,8 @@ _USAGE: dict[str, str] = {
     "option_out_of_range": N_("{option} is {value}, but must lie between {low} and {high}{unit}."),
     "option_value": N_("{option} cannot be {value}; it takes {expected}."),
     "option_needs_value": N_("{option} needs a value after it."),
+    "option_empty": N_("What stands after {option} is empty; give a value, or leave the option out."),
+    "argument_empty": N_("One of the arguments is empty; give a value, or leave it out."),
     "option_repeated": N_("{option} was given more than once; give it once."),
     "option_unknown": N_("There is no option {option} here; see {help}."),
     "option_unknown_like": N_("There is no option {option} here; did you mean {like}?"),
@@ -34,8 +36,12 @@ _USAGE: dict[str, str] = {
     "selection_ambiguous": N_("--gpu {selector} fits several cards ({matches}); give more of the UUID."),
     "selection_unknown": N_("--gpu {selector} names no card; there are: {known}."),
     "visible_ambiguous": N_("CUDA_VISIBLE_DEVICES: {entry} fits several cards ({matches}); give more of the UUID."),
-    "unknown_card": N_("The catalogue has no card {card}; close to it are: {nearest}."),
-    "unknown_card:alone": N_("The catalogue has no card {card}; its ids look like rtx-4090-48g."),
+    "unknown_card": N_(
+        "The catalogue has no card {card}; close to it are: {nearest} (resources/gpus.toml lists all {count})."
+    ),
+    "unknown_card:alone": N_(
+        "The catalogue has no card {card}; its ids look like rtx-4090-48g (resources/gpus.toml lists all {count})."
+    ),
     "unknown_fault": N_("There is no fault {fault}; there are {known}."),
     "unknown_argument": N_("There is no argument {argument} here."),
     "rate_out_of_range": N_("The sampling rate must lie above 0 and at most at {most} Hz."),
@@ -44,11 +50,29 @@ _USAGE: dict[str, str] = {
     "replay_no_experiment": N_(
         "An experiment cannot run on a replay, which cannot be put under load; leave --replay out."
     ),
+    "no_display": N_(
+        "There is no display to open the window on; `gputuner --cli` works without one, and over ssh `ssh -X` brings "
+        "one."
+    ),
+    "display_silent": N_(
+        "The display {display} does not answer, so the window cannot open; `gputuner --cli` works without one, and "
+        "over ssh `ssh -X` brings one."
+    ),
+    "home_unknown": N_(
+        "Your home folder is not known (HOME is not set), so there is no place for sessions; name one with --data-dir."
+    ),
+    "export_form_differs": N_(
+        "--format is {form}, but --out ends in {ending}; leave --format out, or give the file another ending."
+    ),
     "dry_run_no_experiment": N_("--dry-run is for experiments such as tune; this command measures nothing."),
 }
 
 _CARDS: dict[str, str] = {
     "no_such_card": N_("There is no card {card} here; see what `gputuner --cli devices` lists."),
+    "interpreter_forbidden": N_(
+        "Your user may not run {path}, the Python that gputuner itself runs with, so its own processes cannot start; "
+        "install gputuner where your user may run it."
+    ),
     "no_cards": N_("No card was found; `gputuner --cli doctor` says why, and `--gpu cpu` measures the processor."),
     "no_nvidia_card": N_("There is no NVIDIA card here, so --gpu {selector} names none; --gpu cpu is the processor."),
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
@@ -95,6 +119,12 @@ _WORKER: dict[str, str] = {
 
 _FILES: dict[str, str] = {
     "file_not_found": N_("There is no file {path}; check the path."),
+    "no_session_file": N_("{path} is no session file; see what `gputuner --cli sessions list` shows."),
+    "output_full": N_("The output cannot be written: no space is left where it goes; stored sessions are kept."),
+    "output_closed": N_("The output is closed; give the command one, such as `> FILE`."),
+    "output_failed": N_("The output cannot be written: {message}; stored sessions are kept."),
+    "screenshots_unwritable": N_("No pictures can be written to {path}: {message}; name another folder."),
+    "data_dir_no_folder": N_("{path} is not a folder; name a folder with --data-dir."),
     "file_unreadable": N_("{path} cannot be read: {message}"),
     "data_dir_unwritable": N_("Nothing can be written to {path}; choose another folder with --data-dir."),
     "store_full": N_("The disk that holds {path} is full; what was stored is kept. Make room, or use --data-dir."),
@@ -128,6 +158,16 @@ _FILES: dict[str, str] = {
     "export_form": N_("There is no form {form}; there are csv, json and parquet."),
 }
 
+_TELEMETRY: dict[str, str] = TELEMETRY | {
+    "telemetry_collector_crashed": N_(
+        "The telemetry process has died (exit code {exit_code}); `gputuner --cli doctor` says what stands in the way."
+    ),
+    "telemetry_collector_hung": N_(
+        "The driver did not answer; restart the machine if it happens again, or measure the processor with --gpu cpu."
+    ),
+}
+"""As the end of a command, which nothing is started again after."""
+
 _SAFETY: dict[str, str] = {
     "safety_card_lost": N_(
         "Stopped: the card fell off the bus while it was measured. What was measured is kept; restart the machine, "
@@ -151,7 +191,7 @@ _SAFETY: dict[str, str] = {
 }
 
 # A key ending in ``:alone`` is for a list that turned out empty.
-ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER
+ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY
 
 
 def error(entry: GputunerError | str, params: Mapping[str, object] | None = None, text: str = "") -> str:

@@ -30,6 +30,10 @@ FINDINGS: dict[str, FindingWords] = {
         what=N_("The module pynvml at {path} is not NVIDIA's."),
         remedy=N_("Uninstall the package it came from, then `pip install --force-reinstall nvidia-ml-py`."),
     ),
+    "interpreter_forbidden": FindingWords(
+        what=N_("Your user may not run {path}, the Python that gputuner itself runs with."),
+        remedy=N_("Install gputuner where your user may run it."),
+    ),
     "nvml_no_permission": FindingWords(
         what=N_("Your user may not open the card's device files ({path})."),
         remedy=N_("Add the user to the group that owns them (often `video` or `render`), then log in anew."),
@@ -43,6 +47,18 @@ FINDINGS: dict[str, FindingWords] = {
     "torch_missing": FindingWords(
         what=N_("{interpreter} has no torch; nothing can be measured with it."),
         remedy=N_("Install torch there, or name a Python that has it with --python."),
+    ),
+    "python_missing": FindingWords(
+        what=N_("There is no interpreter {interpreter}; nothing can be measured with it."),
+        remedy=N_("Check the path after --python."),
+    ),
+    "python_not_executable": FindingWords(
+        what=N_("{interpreter} cannot be run."),
+        remedy=N_("Name a Python after --python, and give your user the right to run it."),
+    ),
+    "python_silent": FindingWords(
+        what=N_("{interpreter} does not answer as a Python does; nothing can be measured with it."),
+        remedy=N_("Name a Python after --python."),
     ),
     "torch_too_old": FindingWords(
         what=N_("torch {torch} is older than 2.4."),
@@ -59,6 +75,14 @@ FINDINGS: dict[str, FindingWords] = {
         ),
     ),
     "qt_fine": FindingWords(what=N_("The window can open.")),
+    "no_display": FindingWords(
+        what=N_("There is no display to open the window on."),
+        remedy=N_("Over ssh, `ssh -X` brings one; `gputuner --cli` works without."),
+    ),
+    "display_silent": FindingWords(
+        what=N_("The display {display} does not answer, so the window cannot open."),
+        remedy=N_("Over ssh, `ssh -X` brings one; `gputuner --cli` works without."),
+    ),
     "qt_missing": FindingWords(
         what=N_("PySide6 is not installed; there is no window, only this command line."),
         remedy=N_("Install PySide6-Essentials for the window."),

@@ -56,6 +56,19 @@ QUANTITIES: dict[Quantity, str] = {
     Quantity.REMAPPED_ROWS: N_("remapped memory rows"),
 }
 
+PROCESSOR: dict[Quantity, str] = {
+    Quantity.CORE_TEMPERATURE_C: N_("processor temperature"),
+    Quantity.POWER_AVERAGE_W: N_("average power"),
+    Quantity.ENERGY_J: N_("energy counter"),
+    Quantity.SM_CLOCK_MHZ: N_("processor clock"),
+    Quantity.GPU_UTILISATION: N_("processor busy"),
+    Quantity.MEMORY_USED_BYTES: N_("main memory used"),
+    Quantity.MEMORY_FREE_BYTES: N_("main memory free"),
+}
+"""What the card ``cpu`` can tell; it has none of the other quantities."""
+
+PROCESSOR_READINGS: dict[str, str] = {"sm_clock_max_mhz": N_("processor clock at most")}
+
 READINGS: dict[str, str] = {
     "power_limit_default_w": N_("power limit by default"),
     "power_limit_requested_w": N_("power limit requested"),
@@ -153,14 +166,14 @@ def feature(name: str) -> str:
     return _named(FEATURES, name)
 
 
-def quantity(entry: Quantity) -> str:
-    """Name of a sampled quantity."""
-    return _(QUANTITIES[entry])
+def quantity(entry: Quantity, *, processor: bool = False) -> str:
+    """Name of a sampled quantity, of a card or of the host's processor."""
+    return _(PROCESSOR[entry] if processor and entry in PROCESSOR else QUANTITIES[entry])
 
 
-def reading_name(name: str) -> str:
-    """Name of a once-read fact of a card or host."""
-    return _named(READINGS, name)
+def reading_name(name: str, *, processor: bool = False) -> str:
+    """Name of a once-read fact of a card, of the host's processor, or of the host."""
+    return _named(PROCESSOR_READINGS if processor and name in PROCESSOR_READINGS else READINGS, name)
 
 
 def metric(name: str) -> str:

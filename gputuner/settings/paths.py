@@ -5,6 +5,8 @@ from pathlib import Path
 
 from platformdirs import user_data_path
 
+from gputuner.model.errors import UsageError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
@@ -39,5 +41,19 @@ class Paths:
 
 
 def paths(data_dir: Path | None = None) -> Paths:
-    """The paths under ``data_dir``; None: the platform's own folder for the user's data."""
-    return Paths(data_dir=data_dir if data_dir is not None else user_data_path("gputuner", appauthor=False))
+    """The paths under ``data_dir``; None: the platform's own folder for the user's data.
+
+    Raises:
+        UsageError: the system does not know the user's own folder.
+    """
+    return Paths(data_dir=data_dir if data_dir is not None else _own())
+
+
+def _own() -> Path:
+    try:
+        found = user_data_path("gputuner", appauthor=False)
+    except (RuntimeError, KeyError) as error:  # no HOME, and no such user in the system's list
+        raise UsageError("home_unknown", "the home folder is not known") from error
+    if not found.is_absolute():
+        raise UsageError("home_unknown", "the home folder is not known")
+    return found

@@ -20,19 +20,25 @@ WRONG = [
     (("tune", "--memory-cap", "inf"), "--memory-cap is inf, but must lie between 0.05 and 4096 GiB."),
     (("tune", "--gpu", ","), "--gpu names no card; name one, or leave the option out."),
     (("tune", "--gpu", ""), "--gpu names no card; name one, or leave the option out."),
+    (("devices", "--data-dir", ""), "What stands after --data-dir is empty; give a value, or leave the option out."),
+    (("tune", "--python="), "What stands after --python is empty; give a value, or leave the option out."),
+    (("monitor", "--replay", ""), "What stands after --replay is empty; give a value, or leave the option out."),
+    (("sessions", "export", "--out", ""), "What stands after --out is empty; give a value, or leave the option out."),
+    (("sessions", "show", ""), "One of the arguments is empty; give a value, or leave it out."),
     (("tune", "--quiet", "--verbose"), "--quiet and --verbose exclude each other; leave one out."),
     (("devices", "--dry-run"), "--dry-run is for experiments such as tune; this command measures nothing."),
     (("monitor", "--count", "0"), "--count is 0, but must lie between 1 and 10000000."),
     (("monitor", "--interval", "0"), "--interval is 0, but must lie between 0.1 and 3600 s."),
     (("record", "--duration", "0"), "--duration is 0, but must lie between 1 and 31622400 s."),
+    (("monitor", "--count", "1.5"), "--count cannot be '1.5'; it takes a whole number."),
     (("monitor", "--count", "x"), "--count cannot be 'x'; it takes a whole number."),
     (("tune", "--lang", "fr"), "--lang cannot be 'fr'; it takes en, zh_CN."),
     (("tune", "--minuts", "3"), "There is no option --minuts here; did you mean --minutes?"),
     (("tune", "--xyzzy"), "There is no option --xyzzy here; see gputuner --cli tune --help."),
     (("tune", "--minutes"), "--minutes needs a value after it."),
-    (("tune", "--json", "--json"), "--json was given more than once; give it once."),
+    (("tune", "--share", "--share"), "--share was given more than once; give it once."),
     (("tune", "more"), "more is one argument too many; see gputuner --cli tune --help."),
-    (("--json", "tune"), "--json comes before the command; options stand after the command's name."),
+    (("--share", "tune"), "--share comes before the command; options stand after the command's name."),
     (("sessions", "burn"), "There is no command burn; there are list, show, export, delete."),
 ]
 
@@ -44,6 +50,46 @@ def test_wrong_usage_is_one_sentence_and_code_2(program, argv, sentence):
     assert result.out == ""
     assert result.err == f"{sentence}\n"
     assert program.setup.started == []
+
+
+@pytest.mark.parametrize(
+    ("argv", "schema", "code"),
+    [
+        (("frob", "--json"), "gputuner.error/1", "command_unknown"),
+        (("--json", "tune"), "gputuner.error/1", "option_before_command"),
+        (("tune", "--json", "--xyzzy"), "gputuner.tune/1", "option_unknown"),
+        (("sessions", "show", "", "--json"), "gputuner.sessions.show/1", "argument_empty"),
+    ],
+)
+def test_wrong_usage_with_json_is_one_document(program, argv, schema, code):
+    result = program(*argv)
+    assert result.code == 2
+    document = json.loads(result.out)
+    assert (document["schema"], document["outcome"]) == (schema, "failed")
+    assert (document["error"]["code"], document["error"]["exit_code"]) == (code, 2)
+    assert result.err == f"{document['error']['message']}\n"
+
+
+def test_an_interrupt_that_will_not_wait_is_one_document(program):
+    def insist(_event):
+        raise KeyboardInterrupt
+
+    program.setup.on_event = insist
+    result = program("tune", "--json")
+    document = json.loads(result.out)
+    assert result.code == 130
+    assert (document["outcome"], document["error"]["exit_code"]) == ("cancelled", 130)
+    assert program.setup.closed == 1
+
+
+def test_a_bug_is_one_document(program):
+    def fail(_event):
+        raise RuntimeError("broken")
+
+    program.setup.on_event = fail
+    result = program("tune", "--json")
+    assert result.code == 1
+    assert json.loads(result.out)["error"]["code"] == "bug"
 
 
 def test_an_unknown_command_names_those_that_exist(program):

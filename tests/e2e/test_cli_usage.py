@@ -1,5 +1,6 @@
 """The command line from end to end: bad input, exit codes, languages, pipes, viewing."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,12 @@ WRONG = [
     (("monitor", "--replay", "/no/such/file"), 8),
     (("monitor", "--replay", "/etc/hostname"), 8),
     (("devices", "--replay", "/dev/null"), 8),
+    (("monitor", "--replay", "/tmp"), 8),
+    (("sessions", "show", "/tmp"), 8),
+    (("sessions", "delete", "/dev/null"), 8),
+    (("advise", "/tmp"), 8),
+    (("sessions", "export", "--format", "parquet", "--out", "q.csv"), 2),
+    (("sessions", "export", "--out", ""), 2),
 ]
 
 
@@ -51,10 +58,12 @@ def test_bad_input_is_one_sentence_and_its_code(fresh, argv, code):
 
 def test_a_data_folder_that_is_a_file(fresh, tmp_path):
     (tmp_path / "data").write_text("")
-    ended = fresh("tune", "--simulate", CARD, "--quiet")
-    assert ended.code == 8
-    assert len(ended.err.splitlines()) == 1
-    assert "--data-dir" in ended.err
+    for command in (("tune", "--simulate", CARD, "--quiet"), ("devices", "--simulate", CARD), ("sessions", "list")):
+        ended = fresh(*command)
+        assert ended.code == 8
+        assert len(ended.err.splitlines()) == 1
+        assert "is not a folder" in ended.err
+        assert "--data-dir" in ended.err
 
 
 def test_wrong_usage_in_chinese(fresh, chinese):
@@ -128,3 +137,123 @@ def test_doctor_with_an_interpreter_that_is_none(fresh):
     assert any(
         entry["level"] == "blocking" and "/no/such/python" in entry["message"] for entry in ended.document["findings"]
     )
+
+
+@pytest.mark.parametrize(
+    ("python", "code"),
+    [("/no/such/python", "python_missing"), ("FILE", "python_not_executable"), ("true", "python_silent")],
+)
+def test_doctor_tells_what_is_wrong_with_an_interpreter(fresh, tmp_path, python, code):
+    (tmp_path / "file").write_text("no program")
+    chosen = str(tmp_path / "file") if python == "FILE" else python
+    findings = fresh("doctor", "--gpu", "cpu", "--python", chosen, "--json").document["findings"]
+    found = next(entry for entry in findings if entry["code"] == code)
+    assert found["level"] == "blocking"
+    assert chosen in found["message"]
+    assert found["remedy"]
+
+
+def test_doctor_sees_that_there_is_no_display(fresh, monkeypatch):
+    pytest.importorskip("PySide6")
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET", "QT_QPA_PLATFORM"):
+        monkeypatch.delenv(name, raising=False)
+    codes = {entry["code"]: entry["level"] for entry in fresh("doctor", "--json").document["findings"]}
+    assert "qt_fine" not in codes
+    assert codes.get("no_display", codes.get("qt_libraries_missing")) == "note"
+
+
+def test_the_processor_is_named_once_and_in_its_own_words(fresh, chinese):
+    twice = fresh("devices", "--gpu", "cpu,cpu", "--json").document["devices"]
+    assert [card["uuid"] for card in twice] == ["cpu"]
+    card = fresh("devices", "--gpu", "cpu").out.split("This machine")[0]
+    assert "processor busy" in card
+    for word in ("GPU", "SM clock", "by this card", "tensor", "BAR1"):
+        assert word not in card
+    card = fresh("devices", "--gpu", "cpu", "--lang", "zh_CN").out.split("本机\n")[0]
+    assert "处理器占用率" in card
+    for word in ("GPU", "显存", "此卡"):
+        assert word not in card
+    assert "SM" not in fresh("monitor", "--gpu", "cpu", "--count", "1").out
+
+
+def recording(fresh, *more, **streams):
+    """A recording that has begun."""
+    process = fresh.start(
+        "record", "--simulate", CARD, *more, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **streams
+    )
+    while "recording" not in process.stderr.readline():
+        assert process.poll() is None
+    return process
+
+
+def test_a_hangup_ends_a_recording_as_an_interrupt_does(fresh):
+    process = recording(fresh)
+    process.send_signal(signal.SIGHUP)
+    out, _err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "what was measured is kept" in out
+    assert {path.suffix for path in fresh.data_dir.joinpath("sessions").iterdir()} == {".sqlite"}
+
+
+def test_a_hangup_that_nohup_ignores_is_ignored(fresh):
+    def ignore() -> None:
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    process = recording(fresh, "--duration", "3", preexec_fn=ignore)
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_interrupts_that_do_not_wait_still_leave_one_document(fresh):
+    process = recording(fresh, "--json")
+    for _round in range(5):
+        process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert json.loads(out)["outcome"] == "cancelled"
+    assert "Traceback" not in err
+
+
+def test_a_card_that_is_not_in_the_catalogue(fresh):
+    said = fresh("devices", "--simulate", "rtx-4091").err
+    assert "rtx-4090" in said
+    assert "resources/gpus.toml" in said
+    assert "gpus.toml lists all" in fresh("devices", "--simulate", "nope").err
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_full_output_keeps_the_session(fresh, more):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        process = fresh.start(
+            "tune", "--quick", "--simulate", CARD, "--quiet", *more, stdout=full, stderr=subprocess.PIPE
+        )
+        _out, err = process.communicate(timeout=240)
+    assert process.returncode == 8
+    assert err.splitlines()[-1].startswith("The output cannot be written: no space is left")
+    assert len(fresh("sessions", "list", "--json").document["sessions"]) == 1
+
+
+@pytest.mark.parametrize("columns", ["1", "0", "20", "wide"])
+def test_a_terminal_of_any_width(fresh, columns):
+    pty = pytest.importorskip("pty")
+    parent, child = pty.openpty()
+    environment = fresh.environment() | {"COLUMNS": columns}
+    command = fresh.command("monitor", "--simulate", CARD, "--count", "1")
+    process = subprocess.Popen(command, env=environment, stdout=child, stderr=subprocess.PIPE)
+    os.close(child)
+    said = b""
+    while part := _read(parent):
+        said += part
+    os.close(parent)
+    _out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (0, b"")
+    assert b"RTX" in said
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""

@@ -49,3 +49,16 @@ def test_bad_words_are_refused(words, code):
         parse(words.split())
     assert caught.value.code == code
     assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["--data-dir", ""], ["--python="], ["--replay", " "], ["--screenshots", ""]])
+def test_an_empty_value_is_refused(words):
+    with pytest.raises(UsageError) as caught:
+        parse(words)
+    assert (caught.value.code, caught.value.exit_code) == ("option_empty", 2)
+
+
+def test_an_empty_file_name_is_refused():
+    with pytest.raises(UsageError) as caught:
+        parse([""])
+    assert caught.value.code == "argument_empty"

@@ -4,7 +4,9 @@ from dataclasses import fields
 from pathlib import Path
 
 import platformdirs
+import pytest
 
+from gputuner.model.errors import UsageError
 from gputuner.sessions.files import session_file
 from gputuner.settings.paths import Paths, paths
 
@@ -23,3 +25,20 @@ def test_else_the_platform_s_own() -> None:
 
 def test_sessions_lie_where_the_room_sessions_puts_them(tmp_path: Path) -> None:
     assert session_file(tmp_path, "x").parent == paths(tmp_path).sessions
+
+
+def test_without_a_home_there_is_no_place_and_that_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def nowhere(*_names: object, **_options: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr("gputuner.settings.paths.user_data_path", nowhere)
+    with pytest.raises(UsageError) as caught:
+        paths()
+    assert (caught.value.code, caught.value.exit_code) == ("home_unknown", 2)
+    assert paths(tmp_path).data_dir == tmp_path
+
+
+def test_a_place_that_is_not_absolute_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gputuner.settings.paths.user_data_path", lambda *_names, **_options: Path("~/.local/share"))
+    with pytest.raises(UsageError):
+        paths()
