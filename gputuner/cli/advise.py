@@ -8,11 +8,12 @@ from gputuner.cli import document, results
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
-from gputuner.cli.ports import Stored
+from gputuner.cli.ports import Setup, Stored
 from gputuner.cli.progress import point_line
 from gputuner.cli.sessions import Which, newest, session_document
 from gputuner.language import sentences
 from gputuner.language.words import N_, _
+from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import Origin
 
 ABOUT = N_("Advice from what is known, with its evidence.")
@@ -36,16 +37,35 @@ def advise(
     with context.setup(options) as setup:
         if session is None and options.replay is not None:
             session = str(options.replay)
-        stored = newest(setup, session)
+        stored = newest(setup, session or _with_figures(setup))
         try:
             disputed = setup.sessions.disagreements(stored.summary().path)
             if output.json:
-                document.write(session_document("advise", stored, disputed), output.out)
+                document.write(session_document("advise", stored, disputed, advice_of(stored)), output.out)
             else:
                 _show(output, stored, disputed)
         finally:
             stored.close()
     return 0
+
+
+def _with_figures(setup: Setup) -> str | None:
+    """The newest session that measured something; None: there is none."""
+    summaries = (entry.summary for entry in setup.sessions.entries() if entry.summary is not None)
+    return next((summary.run_id for summary in summaries if summary.point_count), None)
+
+
+def advice_of(stored: Stored) -> tuple[Sequence[Advice], Sequence[Question]]:
+    """Its advice; of a run that ended before it gave any (cancelled, killed), what its figures say."""
+    from gputuner.advice.evidence import Evidence
+    from gputuner.advice.rules import advise as judge
+
+    advice, questions = stored.advice()
+    points = tuple(stored.points())
+    if advice or questions or not points:
+        return advice, questions
+    told = [judge(Evidence(card=card, points=points)) for card in stored.summary().cards]
+    return [a for found, _asked in told for a in found], [q for _found, asked in told for q in asked]
 
 
 def _show(output: Output, stored: Stored, disputed: Sequence[QualityNote]) -> None:
@@ -57,7 +77,7 @@ def _show(output: Output, stored: Stored, disputed: Sequence[QualityNote]) -> No
     for note in disputed:
         output.line(_("Note: {text}").format(text=sentences.warning(note.code, note.params)))
     points = stored.points()
-    advice, questions = stored.advice()
+    advice, questions = advice_of(stored)
     for card in summary.cards:
         results.show_limit(output, points, card)
     results.show_advice(output, naming_sources(advice, disputed))

@@ -123,7 +123,7 @@ def _document(origin: Origin, name: str, ended: Sequence[Finished]) -> document.
         session_id=first.found.run_id if first and first.path else None,
         session_path=first.path if first else None,
     )
-    body["devices"] = [document.card(card) for each in ended for card in each.cards]
+    body["devices"] = [document.card(card) for each in ended for card in _cards(each)]
     body |= document.found(
         [point for each in ended for point in each.found.points],
         [entry for each in ended for entry in each.found.advice],
@@ -143,6 +143,11 @@ def _document(origin: Origin, name: str, ended: Sequence[Finished]) -> document.
             "exit_code": errors[0].exit_code,
         }
     return body
+
+
+def _cards(each: Finished) -> Sequence[CardInfo]:
+    """The cards as the run found them, else as they were chosen."""
+    return each.found.started.cards if each.found.started else each.cards
 
 
 def _outcome(ended: Sequence[Finished]) -> Outcome:

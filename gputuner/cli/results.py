@@ -77,6 +77,8 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
     if sentence:
         output.heading(_("What limits you"))
         output.line(sentence)
+        if not any(point.metric == "load_power" or "load_s" in point.params for point in points):
+            output.line(_("That was in loads of a few seconds; a longer run tells more."))
         mig = card.readings.get("mig_enabled")
         if mig is not None and mig.value is True:
             output.line(_("MIG is on, so how busy the card was is not told; there is no utilisation to judge by."))
@@ -133,7 +135,7 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
         "   " + _("Rests on: {confidence}").format(confidence=sentences.confidence(entry.confidence, entry.origin))
     )
     if entry.risk:
-        output.line("   " + _("Take care: this changes settings or hardware."))
+        output.line("   " + _("Take care: this changes the training itself, or the card."))
     for text in (entry.snippet or "").splitlines():
         output.line(f"     | {text}")
 

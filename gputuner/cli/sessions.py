@@ -16,6 +16,7 @@ from gputuner.cli.options import Options, no_session_file
 from gputuner.cli.ports import Setup, Stored, Summary
 from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _, listed
+from gputuner.model.advice import Advice, Question
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.events import Outcome
 
@@ -181,10 +182,15 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
 """Name, function, one line of help."""
 
 
-def session_document(command: str, stored: Stored, disputed: Sequence[QualityNote]) -> document.Json:
+def session_document(
+    command: str,
+    stored: Stored,
+    disputed: Sequence[QualityNote],
+    judged: tuple[Sequence[Advice], Sequence[Question]] | None = None,
+) -> document.Json:
     """A stored session as the document of a command; ``disputed``: what other sources tell otherwise."""
     summary = stored.summary()
-    advice, questions = stored.advice()
+    advice, questions = judged or stored.advice()
     body = document.head(
         command,
         summary.origin,

@@ -40,8 +40,8 @@ def advice_why(entry: Advice) -> str:
 
 def question(entry: Question) -> str:
     """What is not known yet."""
-    repeated = f"{entry.id}:repeat"
-    key = repeated if entry.params.get("repeat") is True and repeated in QUESTIONS else entry.id
+    variants = (f"{entry.id}:{name}" for name in ("repeat", "unloaded") if entry.params.get(name) is True)
+    key = next((variant for variant in variants if variant in QUESTIONS), entry.id)
     return fill(QUESTIONS[key], _named(entry.params)) if key in QUESTIONS else entry.id
 
 
@@ -103,12 +103,12 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
         if named.get(other) == named.get("batch"):
             named.pop(other, None)
             named.pop(rate, None)
-    for name in ("core_source", "core_other", "memory_source", "memory_other"):
-        if name in named:
-            named[name] = source(str(named[name]))
     for name in ("workload", "free_workload"):
         if name in named:
             named[name] = workload(str(named[name]))
+    for name in ("core_source", "core_other", "memory_source", "memory_other"):
+        if name in named:
+            named[name] = source(str(named[name]))
     return named
 
 
