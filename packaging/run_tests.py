@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BELOW = ["-p", "no:pytest-qt", "-p", "tests.no_qt", "--ignore=tests/gui", "--ignore=tests/e2e/test_window.py"]
-WINDOW = ["tests/gui", "tests/e2e/test_window.py"]
+DISPLAY = "tests/e2e/test_cli_usage.py::test_doctor_sees_that_there_is_no_display"
+WINDOW = ["tests/gui", "tests/e2e/test_window.py", "tests/e2e/test_cases_window.py", DISPLAY]
+BELOW = ["-p", "no:pytest-qt", "-p", "tests.no_qt", f"--deselect={DISPLAY}"]
+BELOW += [f"--ignore={path}" for path in WINDOW if "::" not in path]
 
 
 def run(arguments: Sequence[str]) -> int:
