@@ -142,7 +142,7 @@ def _say(error: GputunerError) -> int:
 
 
 def _assembly() -> "OpenSetup":
-    from gputuner.assembly import open_setup
+    from gputuner.assembly.setup import open_setup
 
     return open_setup
 
