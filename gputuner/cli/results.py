@@ -77,7 +77,7 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
     if sentence:
         output.heading(_("What limits you"))
         output.line(sentence)
-        if not any(point.metric == "load_power" or "load_s" in point.params for point in points):
+        if not any("load_s" in point.params or "load_s" in point.extra for point in points):
             output.line(_("That was in loads of a few seconds; a longer run tells more."))
         mig = card.readings.get("mig_enabled")
         if mig is not None and mig.value is True:
