@@ -175,7 +175,12 @@ class Trials:
         t0_ns, t1_ns = max(t.t0_ns for t in trials), min(t.t1_ns for t in trials)
         if t1_ns <= t0_ns:
             t0_ns, t1_ns = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
-        return Done(trials=trials, conditions=self._conditions(self._loop.samples, t0_ns, t1_ns))
+        samples = self._loop.samples
+        return Done(
+            trials=trials,
+            conditions=self._conditions(samples, t0_ns, t1_ns),
+            part_conditions=tuple(self._conditions(samples, p.t0_ns, p.t1_ns) for p in trials[0].parts),
+        )
 
     def _size_limit(self, lost: Lost, works: Sequence[Work]) -> OutOfMemory | None:
         """A crash that half the size survives in a fresh process is a size limit, not a broken card."""

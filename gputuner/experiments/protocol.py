@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from gputuner.catalog.published import PublishedResult
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
 from gputuner.model.readings import Scalar
@@ -29,6 +30,12 @@ class PlanContext:
     published: dict[str, float] = field(default_factory=lambda: {})
     worker: dict[str, Scalar] = field(default_factory=lambda: {})
     """Facts from the worker's ``ready`` message: ``bf16_native``, ``threads``, ``capability`` …"""
+    results: tuple[PublishedResult, ...] = ()
+    """What others published for this very card."""
+    others: tuple[CardInfo, ...] = ()
+    """Further cards that an experiment may use together with ``card`` (idle, visible)."""
+    kernels: bool = False
+    """Whether the run can use our own kernels (extra ``kernels``, or a simulated card)."""
 
 
 class Experiment(Protocol):

@@ -2,10 +2,13 @@
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from gputuner.model.advice import Advice, Question
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
+
+Runtime = Literal["torch", "kernels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,10 @@ class Work:
     """None: until steady; 0: none (cold burst)."""
     size_param: str | None = None
     """Name of the parameter that is the size (``batch``): a crash at a size whose half works is a size limit."""
+    runtime: Runtime = "torch"
+    """Which worker runs it: ``torch`` (the user's Python), or ``kernels`` (our own kernels, in our own Python)."""
+    peers: tuple[str, ...] = ()
+    """UUIDs of further cards that the worker must see, after the run's own (copies between cards)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +97,23 @@ Step = Work | Together | Settle | Watch | Report | Advise | Warn | Total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One setting of a survey (a trial that goes through many): what it was, how long it took, whether it is right.
+
+    ``params`` say which setting (``m``, ``n``, ``k``; ``bytes``; ``workers`` …), ``iteration_s`` seconds per iteration
+    of each timed window, ``work`` per iteration as in :class:`Trial`.
+    """
+
+    params: dict[str, Scalar]
+    iteration_s: tuple[float, ...]
+    t0_ns: int
+    t1_ns: int
+    work: dict[str, float] = field(default_factory=lambda: {})
+    relative_error: float | None = None
+    notes: dict[str, Scalar] = field(default_factory=lambda: {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """What a worker measured in one trial (all times host monotonic or the run's simulated clock)."""
 
@@ -106,6 +130,8 @@ class Trial:
     relative_error: float | None = None
     notes: dict[str, Scalar] = field(default_factory=lambda: {})
     """Facts of the body: ``kernel``, ``channels_last``, ``emulated``, ``clock_mhz`` (in band), …"""
+    parts: tuple[Part, ...] = ()
+    """Of a survey: its settings in the order they were measured (``iteration_s`` is then empty)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +140,8 @@ class Done:
 
     trials: tuple[Trial, ...] = ()
     conditions: Conditions | None = None
+    part_conditions: tuple[Conditions, ...] = ()
+    """Of a survey: one for each part, from its own window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

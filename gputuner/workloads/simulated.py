@@ -12,7 +12,9 @@ from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import ProcessOnCard
 from gputuner.workloads.simulated_build import Message, default_build, device_facts, introduce
-from gputuner.workloads.simulated_costs import UNRELEASABLE, UnsupportedOnChipError, cost_of
+from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
+from gputuner.workloads.simulated_costs.resnet50 import UNRELEASABLE
+from gputuner.workloads.simulated_costs.shelf import is_survey, settings_of
 from gputuner.workloads.simulated_trial import Phase, SimulatedTrial
 from gputuner.workloads.wire import EXIT_OK, EXIT_OUT_OF_MEMORY, EXIT_STICKY
 
@@ -175,7 +177,7 @@ class SimulatedWorker:
         self._tell(asked_ns, "progress", id=trial_id, phase=Phase.SETUP.value, done_s=0.0, rate=None)
         self._show(0)
         try:
-            cost = cost_of(self._card, str(message["workload"]), params)
+            settings = settings_of(self._card, str(message["workload"]), params)
         except UnsupportedOnChipError as err:
             self._fail(asked_ns, trial_id, "unsupported", str(err))
             return
@@ -183,19 +185,21 @@ class SimulatedWorker:
             self._fail(asked_ns, trial_id, "user_code", f"{type(err).__name__}: {err}", "simulated traceback")
             return
         free = self._free_bytes()
+        reserved = max(setting.cost.reserved_bytes for setting in settings)
         budget_s = float(message["budget_s"])
         warmup = message.get("warmup_s")
         self._trial = SimulatedTrial(
             id=trial_id,
-            cost=cost,
+            settings=settings,
+            survey=is_survey(str(message["workload"])),
             measure_s=float(message["measure_s"]),
             budget_s=budget_s,
             warmup_s=None if warmup is None else float(warmup),
             barrier=bool(message.get("barrier", False)),
             deadline_ns=asked_ns + int(budget_s * 1e9),
             capacity_bytes=free,
-            reserved_bytes=min(cost.reserved_bytes, free),
-            retries=1 if cost.reserved_bytes > free else 0,
+            reserved_bytes=min(reserved, free),
+            retries=1 if reserved > free else 0,
             rng=random.Random(f"{self._seed} {self._id} {message.get('seed', 0)} {trial_id}"),
             ends_ns=t_ns + int(_SETUP_S * 1e9),
         )
@@ -223,16 +227,16 @@ class SimulatedWorker:
     def _set_up(self, trial: SimulatedTrial, t_ns: int) -> None:
         """Two iterations: memory shows its peak, and an iteration over the budget is recognised."""
         free = self._free_bytes()
-        if trial.cost.allocated_bytes * UNRELEASABLE > free:
+        if trial.allocated_bytes * UNRELEASABLE > free:
             self._trial = None
-            wanted = trial.cost.allocated_bytes / 2**30
+            wanted = trial.allocated_bytes / 2**30
             text = f"CUDA out of memory (simulated). Needed {wanted:.2f} GiB, {free / 2**30:.2f} GiB are free."
             self._fail(t_ns, trial.id, "out_of_memory", text, free_bytes=free)
             self._end(EXIT_OUT_OF_MEMORY)
             return
         self._show(trial.reserved_bytes)
         iteration_s = self._card.iteration_s(trial.cost.load)
-        if t_ns + int((1 + _LEAST_WINDOWS) * iteration_s * 1e9) > trial.deadline_ns:
+        if not trial.survey and t_ns + int((1 + _LEAST_WINDOWS) * iteration_s * 1e9) > trial.deadline_ns:
             trial.t0_ns = t_ns
             trial.windows.append(iteration_s)
             trial.clocks.append(self._card.sm_clock_hz() / 1e6)
@@ -270,9 +274,12 @@ class SimulatedWorker:
             self._measure(trial, t_ns)
 
     def _measure(self, trial: SimulatedTrial, t_ns: int) -> None:
-        trial.phase, trial.t0_ns, trial.began_ns = Phase.MEASURE, t_ns, t_ns
+        trial.phase, trial.t0_ns, trial.began_ns, trial.part_ns = Phase.MEASURE, t_ns, t_ns, t_ns
+        self._measure_setting(trial, t_ns)
+
+    def _measure_setting(self, trial: SimulatedTrial, t_ns: int) -> None:
         iteration_s = self._card.iteration_s(trial.cost.load)
-        window_s = min(0.1, max(0.02, trial.measure_s / 100))
+        window_s = min(0.1, max(0.02, trial.setting_s / 100))
         self._run(trial, t_ns, int(max(window_s, iteration_s) * 1e9))
 
     def _window(self, trial: SimulatedTrial, t_ns: int) -> None:
@@ -282,10 +289,14 @@ class SimulatedWorker:
             noise = trial.rng.lognormvariate(0.0, trial.cost.noise)
             trial.windows.append(trial.window_ns / 1e9 / done * noise)
             trial.clocks.append(self._card.sm_clock_hz() / 1e6)
-        measured_s = (t_ns - trial.t0_ns) / 1e9
+        measured_s = (t_ns - trial.part_ns) / 1e9
         out_of_time = t_ns >= trial.deadline_ns
-        if (measured_s >= trial.measure_s and len(trial.windows) >= _LEAST_WINDOWS) or out_of_time:
-            self._finish(trial, t_ns, too_slow=out_of_time and measured_s < trial.measure_s)
+        if (measured_s >= trial.setting_s and len(trial.windows) >= _LEAST_WINDOWS) or out_of_time:
+            too_slow = out_of_time and measured_s < trial.setting_s
+            if trial.survey and trial.close_part(t_ns) and not out_of_time:
+                self._measure_setting(trial, t_ns)
+            else:
+                self._finish(trial, t_ns, too_slow=too_slow)
             return
         self._progress(trial, t_ns, trial.windows[-1] if trial.windows else None)
         trial.done_at_start = self._card.iterations(self._id)
@@ -295,8 +306,8 @@ class SimulatedWorker:
         if t_ns - trial.told_ns < _PROGRESS_S * 1e9:
             return
         trial.told_ns = t_ns
-        amount = next(iter(trial.cost.work.values()))
-        rate = amount / iteration_s if iteration_s else None
+        amount = next(iter(trial.cost.work.values()), 0.0)
+        rate = amount / iteration_s if amount and iteration_s else None
         done_s = (t_ns - trial.began_ns) / 1e9
         self._tell(t_ns, "progress", id=trial.id, phase=trial.phase.value, done_s=done_s, rate=rate)
 
@@ -304,7 +315,9 @@ class SimulatedWorker:
         trial = self._trial
         if trial is None or trial.id != trial_id:
             return
-        if trial.windows:
+        if trial.windows or trial.parts:
+            if trial.survey and trial.windows:
+                trial.close_part(self._card.now_ns)
             self._finish(trial, self._card.now_ns, too_slow=False, stopped=True)
             return
         self._fail(self._card.now_ns, trial_id, "stopped", "stopped before anything was measured")

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from gputuner.model.readings import Scalar
-from gputuner.workloads.simulated_costs import Cost
+from gputuner.workloads.simulated_costs.cost import Cost, Setting
 
 
 class Phase(StrEnum):
@@ -23,7 +23,9 @@ class SimulatedTrial:
     """A trial in hand; times in ns on the card's clock."""
 
     id: str
-    cost: Cost
+    settings: tuple[Setting, ...]
+    """One; of a survey all that it goes through."""
+    survey: bool
     measure_s: float
     budget_s: float
     warmup_s: float | None
@@ -41,26 +43,67 @@ class SimulatedTrial:
     done_at_start: float = 0.0
     window_ns: int = 0
     t0_ns: int = 0
+    part_ns: int = 0
+    """When the setting in hand began to be measured."""
     windows: list[float] = field(default_factory=lambda: [])
     clocks: list[float] = field(default_factory=lambda: [])
     told_ns: int = -(10**18)
     armed_ns: int = 0
+    at: int = 0
+    """Place of the setting in hand."""
+    parts: list[dict[str, Any]] = field(default_factory=lambda: [])
+
+    @property
+    def cost(self) -> Cost:
+        """What an iteration of the setting in hand costs."""
+        return self.settings[self.at].cost
+
+    @property
+    def allocated_bytes(self) -> int:
+        """The most that any setting holds."""
+        return max(setting.cost.allocated_bytes for setting in self.settings)
+
+    @property
+    def setting_s(self) -> float:
+        """Seconds to measure each setting for."""
+        return self.measure_s / len(self.settings)
+
+    def close_part(self, t_ns: int) -> bool:
+        """Keep the setting in hand as measured until ``t_ns`` and go on to the next; False: it was the last."""
+        setting = self.settings[self.at]
+        self.parts.append(
+            {
+                "params": setting.params,
+                "iteration_s": self.windows,
+                "t0_ns": self.part_ns,
+                "t1_ns": t_ns,
+                "work": setting.cost.work,
+                "relative_error": setting.cost.relative_error,
+                "notes": setting.cost.notes,
+            }
+        )
+        self.windows, self.part_ns = [], t_ns
+        if self.at + 1 == len(self.settings):
+            return False
+        self.at += 1
+        return True
 
     def result(self, t1_ns: int, *, too_slow: bool, stopped: bool) -> dict[str, Any]:
         """Fields of the ``result`` message."""
-        notes: dict[str, Scalar] = {**self.cost.notes, "simulated": True}
+        notes: dict[str, Scalar] = {**({} if self.survey else self.cost.notes), "simulated": True}
         if self.clocks:
             notes["clock_mhz"] = round(sum(self.clocks) / len(self.clocks), 1)
         if stopped:
             notes["stopped"] = True
         return {
             "id": self.id,
-            "iteration_s": self.windows,
+            "parts": self.parts,
+            "iteration_s": [] if self.survey else self.windows,
             "t0_ns": self.t0_ns,
             "t1_ns": t1_ns,
-            "work": self.cost.work,
+            "work": {} if self.survey else self.cost.work,
             "memory": {
-                "allocated_peak_bytes": self.cost.allocated_bytes,
+                "allocated_peak_bytes": self.allocated_bytes,
                 "reserved_peak_bytes": self.reserved_bytes,
                 "allocator_retries": self.retries,
                 "capacity_bytes": self.capacity_bytes,
@@ -68,6 +111,6 @@ class SimulatedTrial:
             },
             "steady": not too_slow,
             "too_slow": too_slow,
-            "relative_error": self.cost.relative_error,
+            "relative_error": None if self.survey else self.cost.relative_error,
             "notes": notes,
         }

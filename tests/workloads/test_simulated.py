@@ -8,7 +8,8 @@ from gputuner.model.codec import from_builtins
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.steps import Trial
 from gputuner.workloads.simulated import SimulatedWorker
-from gputuner.workloads.simulated_costs import MEMORY_LINE, UNRELEASABLE, flop_per_cycle
+from gputuner.workloads.simulated_costs.chip import flop_per_cycle
+from gputuner.workloads.simulated_costs.resnet50 import MEMORY_LINE, UNRELEASABLE
 
 S = 10**9
 GIB = 2**30

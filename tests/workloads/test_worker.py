@@ -159,7 +159,8 @@ def test_what_fits_under_the_cap_runs(start_worker):
 NOISY = """
 import os
 from gputuner.workloads.bodies import shelf
-class Noisy(shelf.Matmul):
+from gputuner.workloads.bodies.matmul import Matmul
+class Noisy(Matmul):
     def iterate(self):
         print('{"kind": "result"}')
         os.write(1, b'{"kind": "armed"}\\n')

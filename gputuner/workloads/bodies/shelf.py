@@ -1,24 +1,32 @@
-"""The workloads by name."""
+"""The workloads by name. A body is imported when it is first asked for, so that a worker starts light."""
 
+import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from gputuner.workloads.bodies.body import Body
-from gputuner.workloads.bodies.copy import Copy
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
-from gputuner.workloads.bodies.matmul import Matmul
-from gputuner.workloads.bodies.resnet50 import ResNet50Training
+from gputuner.workloads.bodies.survey import Survey
 
-BODIES: "dict[str, Callable[..., Body]]" = {"matmul": Matmul, "copy": Copy, "resnet50": ResNet50Training}
+BODIES: "dict[str, str | Callable[..., Any]]" = {
+    "matmul": "matmul:Matmul",
+    "copy": "copy:Copy",
+    "resnet50": "resnet50:ResNet50Training",
+}
+"""Workload → module of this package and class in it (or what makes the body)."""
 
 
-def make_body(workload: str, device: Device, params: "dict[str, Any]", seed: int) -> Body:
-    """The body of a workload, set up on ``device``.
+def make_body(workload: str, device: Device, params: "dict[str, Any]", seed: int) -> "Body | Survey":
+    """The body or survey of a workload, set up on ``device``.
 
     Raises:
         UnsupportedError: no such workload, or the device cannot do it.
     """
     if workload not in BODIES:
         raise UnsupportedError(f"unknown workload: {workload}")
-    return BODIES[workload](device, seed=seed, **params)
+    make = BODIES[workload]
+    if isinstance(make, str):
+        module, _, name = make.partition(":")
+        make = getattr(importlib.import_module(f"gputuner.workloads.bodies.{module}"), name)
+    return cast("Body | Survey", make(device, seed=seed, **params))

@@ -11,10 +11,11 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from gputuner.workloads.bodies.body import Body, Fact, Probe
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.survey import Pace, Part, Survey
 
 Send = Callable[[dict[str, Any]], None]
 
@@ -111,8 +112,8 @@ class Trial:
         self._notes: dict[str, Fact] = {}
         self._work: dict[str, float] = {}
 
-    def perform(self, make: Callable[[], Body]) -> dict[str, Any]:
-        """The ``result`` message.
+    def perform(self, make: "Callable[[], Body | Survey]") -> dict[str, Any]:
+        """The ``result`` message, of one setting measured for long or of a survey of many.
 
         Raises:
             StoppedError: stopped before anything was measured.
@@ -120,8 +121,13 @@ class Trial:
         self._device.limit(self._request.memory_cap_bytes)
         self._device.begin_trial()
         self._tell("setup", 0.0, None, at_once=True)
-        body = make()
-        self._work = body.work
+        made = make()
+        self._work = made.work
+        if hasattr(made, "parts"):
+            return self._survey(cast("Survey", made))
+        return self._single(cast(Body, made))
+
+    def _single(self, body: Body) -> dict[str, Any]:
         probe = body.probe(self._left_s())
         if probe and probe.expected_s > self._left_s():
             return self._too_slow_by_probe(probe)
@@ -213,17 +219,50 @@ class Trial:
         self._note_clock()
         return self._result(body, done, (t0_ns, t1_ns), steady=steady, too_slow=out_of_time)
 
+    def _survey(self, survey: Survey) -> dict[str, Any]:
+        """One part after the other; stopped, it keeps what it has."""
+        self._arm()
+        self._check_stop()
+        start = time.monotonic()
+        t0_ns = time.monotonic_ns()
+        most_s = min(self._request.measure_s, self._request.budget_s)
+        pace = Pace(
+            measure_s=most_s,
+            left_s=lambda: most_s - (time.monotonic() - start),
+            stopped=self._control.stopped,
+        )
+        parts: list[Part] = []
+        for part in survey.parts(pace):
+            parts.append(part)
+            self._tell("measure", time.monotonic() - start, statistics.median(part.iteration_s), work=part.work)
+            if self._control.stopped():
+                break
+        if not parts and self._control.stopped():
+            raise StoppedError
+        self._device.synchronise()
+        span = (t0_ns, time.monotonic_ns())
+        self._note_clock()
+        message = self._message(span, notes=survey.notes(), error=None)
+        return {**message, "iteration_s": [], "parts": [part.message() for part in parts]}
+
     def _note_clock(self) -> None:
         clock = self._device.clock_mhz()
         if clock is not None:
             self._notes["clock_mhz"] = round(clock, 1)
 
-    def _tell(self, phase: str, done_s: float, iteration_s: float | None, at_once: bool = False) -> None:
+    def _tell(
+        self,
+        phase: str,
+        done_s: float,
+        iteration_s: float | None,
+        at_once: bool = False,
+        work: "dict[str, float] | None" = None,
+    ) -> None:
         now = time.monotonic()
         if now - self._told < PROGRESS_S and not at_once:
             return
         self._told = now
-        amount = next(iter(self._work.values()), None)
+        amount = next(iter((work or self._work).values()), None)
         rate = amount / iteration_s if amount and iteration_s else None
         message = {"kind": "progress", "id": self._request.id, "phase": phase, "done_s": done_s, "rate": rate}
         self._control.send(message)
@@ -231,24 +270,27 @@ class Trial:
     def _result(
         self, body: Body, done: list[float], span: tuple[int, int], *, steady: bool, too_slow: bool
     ) -> dict[str, Any]:
+        if self._control.stopped() and not done:
+            raise StoppedError
+        message = self._message(span, notes=body.notes(), error=body.relative_error())
+        return {**message, "iteration_s": done, "steady": steady, "too_slow": too_slow}
+
+    def _message(self, span: tuple[int, int], *, notes: "dict[str, Fact]", error: float | None) -> dict[str, Any]:
         memory = self._device.memory()
-        notes = {**body.notes(), **self._notes}
+        told = {**notes, **self._notes}
         if self._control.stopped():
-            if not done:
-                raise StoppedError
-            notes["stopped"] = True
+            told["stopped"] = True
         return {
             "kind": "result",
             "id": self._request.id,
-            "iteration_s": done,
             "t0_ns": span[0],
             "t1_ns": span[1],
             "work": self._work,
             "memory": memory,
-            "steady": steady,
-            "too_slow": too_slow,
-            "relative_error": body.relative_error(),
-            "notes": notes,
+            "steady": True,
+            "too_slow": False,
+            "relative_error": error,
+            "notes": told,
         }
 
     def _too_slow_by_probe(self, probe: Probe) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""The suite: one module per kind of benchmark, listed in ``catalogue.py``."""

@@ -1,0 +1,27 @@
+"""All benchmarks, in the order in which they run and are listed."""
+
+from collections.abc import Iterable
+
+from gputuner.experiments.benchmarks.benchmark import Benchmark
+from gputuner.model.errors import UsageError
+
+BENCHMARKS: tuple[Benchmark, ...] = ()
+
+
+def chosen(names: Iterable[str], *, full: bool) -> tuple[Benchmark, ...]:
+    """The benchmarks that ``names`` mean (names or groups); none: the default suite, or with ``full`` all of them.
+
+    Raises:
+        UsageError: a name is neither; ``params["nearest"]`` names those that resemble it.
+    """
+    from difflib import get_close_matches
+
+    wanted = [name.strip().lower() for name in names]
+    known = {b.name for b in BENCHMARKS} | {b.group for b in BENCHMARKS}
+    for name in wanted:
+        if name not in known:
+            nearest = ", ".join(get_close_matches(name, sorted(known), n=4, cutoff=0.5))
+            raise UsageError("unknown_benchmark", f"no benchmark {name!r}", benchmark=name, nearest=nearest)
+    if wanted:
+        return tuple(b for b in BENCHMARKS if b.name in wanted or b.group in wanted)
+    return tuple(b for b in BENCHMARKS if full or b.default_s)

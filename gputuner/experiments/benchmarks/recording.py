@@ -1,0 +1,65 @@
+"""From what was measured to the figures of a benchmark: rate, operations or bytes, and whether the result was right."""
+
+from collections.abc import Iterable
+
+from gputuner.experiments.course import Course
+from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Part, Trial
+
+AMOUNTS = {"flop": "operations", "bytes": "bytes", "samples": "samples", "tokens": "tokens", "calls": "calls"}
+"""What a body counts per iteration → name of the amount in a point's ``extra``; value × ``seconds`` equals it."""
+
+
+def rate(
+    course: Course,
+    benchmark: str,
+    metric: str,
+    unit: str,
+    counted: str,
+    measured: Trial | Part,
+    conditions: Conditions | None,
+    params: dict[str, Scalar],
+    *,
+    flags: Iterable[Flag] = (),
+    extra: dict[str, Scalar] | None = None,
+) -> Point:
+    """The median rate of ``measured`` with its spread, conditions, flags and judgement.
+
+    Args:
+        course: the run's course.
+        benchmark: name of the benchmark that it belongs to (``extra["benchmark"]``).
+        metric: e.g. ``matmul_rate``.
+        unit: of the rate, e.g. ``FLOP/s``.
+        counted: which of ``measured.work`` the rate is of: a key of ``AMOUNTS``.
+        measured: a trial, or one part of a survey.
+        conditions: what the card did meanwhile.
+        params: of what: shapes, precision, phase.
+        flags: beside those that follow from the measurement.
+        extra: further figures.
+    """
+    work = measured.work[counted]
+    trial = measured if isinstance(measured, Trial) else _as_trial(measured)
+    point = course.make.rate(
+        metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra={**(extra or {})}
+    )
+    seconds = work / point.value
+    told: dict[str, Scalar] = {"benchmark": benchmark, AMOUNTS[counted]: work, "seconds": seconds, "correct": True}
+    return _with(point, told)
+
+
+def _as_trial(part: Part) -> Trial:
+    return Trial(
+        iteration_s=part.iteration_s,
+        t0_ns=part.t0_ns,
+        t1_ns=part.t1_ns,
+        work=part.work,
+        relative_error=part.relative_error,
+        notes=part.notes,
+    )
+
+
+def _with(point: Point, told: dict[str, Scalar]) -> Point:
+    from dataclasses import replace
+
+    return replace(point, extra={**point.extra, **told})

@@ -1,0 +1,36 @@
+"""The costs of all workloads by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from gputuner.devices.simulated_card import SimulatedCard
+from gputuner.model.readings import Scalar
+from gputuner.workloads.simulated_costs.copy import copy
+from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
+from gputuner.workloads.simulated_costs.matmul import matmul
+from gputuner.workloads.simulated_costs.resnet50 import resnet50
+
+COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
+    "matmul": matmul,
+    "copy": copy,
+    "resnet50": resnet50,
+}
+SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {}
+"""Workloads that go through many settings in one trial."""
+
+
+def settings_of(card: SimulatedCard, workload: str, params: Mapping[str, Scalar]) -> tuple[Setting, ...]:
+    """What a trial measures on a card: one setting, or those of a survey in order.
+
+    Raises:
+        UnsupportedOnChipError: unknown workload or precision, or arithmetic that the chip lacks.
+    """
+    if workload in SURVEYS:
+        return tuple(SURVEYS[workload](card, params))
+    if workload not in COSTS:
+        raise UnsupportedOnChipError(f"a simulated worker has no workload {workload!r}")
+    return (Setting(params=dict(params), cost=COSTS[workload](card, params)),)
+
+
+def is_survey(workload: str) -> bool:
+    """Whether a trial of it answers with parts."""
+    return workload in SURVEYS
