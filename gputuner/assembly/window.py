@@ -1,16 +1,21 @@
 """What the window is handed: the same setup as the command line's, in the calls that pages make."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from gputuner.assembly import feeds
+from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.run import Run
+from gputuner.experiments.bench import Bench
+from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.record import Record
 from gputuner.experiments.tune import Tune
-from gputuner.model.cards import CardInfo
+from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard
 from gputuner.model.planned import Planned
 from gputuner.sessions.library import Entry
@@ -39,27 +44,38 @@ class WindowPorts:
         """Its fields make the form of the page Tune."""
         return Tune
 
-    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> Run | InTurn:
+    @property
+    def bench_spec(self) -> type[Bench]:
+        """The page Benchmarks makes one."""
+        return Bench
+
+    def benchmarks(self, card: str) -> tuple[Offered, ...]:
+        """The suite as it stands on a card."""
+        chosen = self._chosen((card,))[0]
+        others = tuple(other for other in self._setup.cards() if other.uuid != card and not other.is_cpu)
+        kernels = chosen.origin is Origin.SIMULATED or find_spec("cuda") is not None
+        return offered(Machine(card=chosen, others=others, kernels=kernels))
+
+    def start(self, spec: object, cards: tuple[str, ...], share: bool) -> Run | InTurn:
         """Start on the cards in turn.
 
         Raises:
             GputunerError: it cannot start on the first.
         """
-        assert isinstance(spec, Tune)
+        assert isinstance(spec, Tune | Bench)
         chosen = self._chosen(cards)
-        start = partial(self._setup.start, spec, share=share)
-        first = start(chosen[:1])
-        return InTurn(first, [partial(start, (card,)) for card in chosen[1:]]) if len(chosen) > 1 else first
+        starts = [partial(self._setup.start, fitted(spec, card), (card,), share=share) for card in chosen]
+        return InTurn(starts[0](), starts[1:]) if len(starts) > 1 else starts[0]()
 
     def dry_run(self, spec: object, cards: tuple[str, ...], share: bool) -> Planned:
-        """What ``start_tune`` would do.
+        """What ``start`` would do.
 
         Raises:
             GputunerError: it could not start.
         """
-        assert isinstance(spec, Tune)
+        assert isinstance(spec, Tune | Bench)
         chosen = self._chosen(cards)
-        steps = tuple(s for card in chosen for s in self._setup.dry_run(spec, (card,), share=share))
+        steps = tuple(s for card in chosen for s in self._setup.dry_run(fitted(spec, card), (card,), share=share))
         return Planned(steps=steps, expected_s=sum(s.expected_s for s in steps))
 
     def start_record(self, cards: tuple[str, ...]) -> Run:
@@ -125,3 +141,8 @@ class WindowPorts:
         if missing or not uuids:
             raise NoCard("no_such_card", f"no card {', '.join(missing)}", card=", ".join(missing), known="")
         return tuple(by_uuid[uuid] for uuid in uuids)
+
+
+def fitted(spec: Tune | Bench, card: CardInfo) -> Tune | Bench:
+    """``spec`` for this card: the processor's benchmarks are shorter."""
+    return replace(spec, cpu=card.is_cpu) if isinstance(spec, Bench) else spec

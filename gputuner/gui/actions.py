@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
+from gputuner.gui.picture_names import titles
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
 
@@ -71,8 +72,8 @@ class Actions:
         self._add(_("Stop Tune and keep what was measured"), "Ctrl+.", tune.stop_wanted.emit)
         self._add(_("Copy the figures as Markdown"), "Ctrl+Shift+C", tune.copy)
         self._add(_("Save the picture or the figures"), "Ctrl+S", tune.save)
-        for number, name in enumerate(("batch", "peak", "load", "together"), start=1):
-            words = _("Show the picture: {name}").format(name=tune.picture_words(name))
+        for number, (name, title) in enumerate(titles().items(), start=1):
+            words = _("Show the picture: {name}").format(name=title)
             self._add(words, f"Alt+Shift+{number}", lambda name=name: tune.show_picture(name))
 
     def _sessions(self) -> None:

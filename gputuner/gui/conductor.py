@@ -6,13 +6,13 @@ from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from gputuner.gui.desk import Desk
 from gputuner.gui.live import Live
-from gputuner.gui.ports import Ports, SessionEntry
+from gputuner.gui.ports import Ports, Run, SessionEntry
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
 from gputuner.model.events import Event, RunFinished
-from gputuner.model.planned import Planned
 from gputuner.telemetry.feed import Feed
 
 CLOSE_WAIT_MS = 20_000
@@ -26,10 +26,6 @@ class Conductor(QObject):
     """A recording began, ended, or a second has passed."""
     feed_changed = Signal()
     """Monitor shows another feed."""
-    planned = Signal(object)
-    """The dry run: ``Planned``."""
-    plan_failed = Signal(object)
-    """Why there is no dry run: an exception."""
     listed = Signal(object)
     """The stored sessions: a tuple of ``SessionEntry``."""
     opened = Signal(object, object)
@@ -43,26 +39,34 @@ class Conductor(QObject):
         super().__init__(parent)
         self.ports = ports
         self.live = Live(self)
-        self.tune = RunState(self)
         self.background = Background(self)
-        self.tune_run = RunThread(self)
+        self.tuning = Desk(ports, self.background, self)
+        self.benching = Desk(ports, self.background, self)
+        self.desks = (self.tuning, self.benching)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed
         self.feed = self.home
         self.last_session: Path | None = None
         self._recording_since: float | None = None
-        self.last_planned: Planned | None = None
-        self._preview_number = 0
         self._second = QTimer(self)
         self._second.setInterval(1000)
         self._second.timeout.connect(self.recording_changed)
-        self.tune_run.told.connect(self._tune_told)
-        self.tune_run.refused.connect(self.tune.refuse)
-        self.tune_run.finished.connect(self.tune.ended)
+        for desk in self.desks:
+            desk.kept.connect(self._remember_session)
         self.record_run.told.connect(self._record_told)
         self.record_run.refused.connect(self.failed)
         self.record_run.finished.connect(self._recording_over)
         self.live.follow(self.feed)
+
+    @property
+    def tune(self) -> RunState:
+        """State of the run of Tune."""
+        return self.tuning.state
+
+    @property
+    def tune_run(self) -> RunThread:
+        """Thread of the run of Tune."""
+        return self.tuning.thread_
 
     @property
     def replaying(self) -> bool:
@@ -73,34 +77,6 @@ class Conductor(QObject):
     def recording_s(self) -> float | None:
         """Seconds since the recording began, or None."""
         return None if self._recording_since is None else monotonic() - self._recording_since
-
-    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
-        """Start the experiment in its thread."""
-        if not self.tune_run.busy:
-            self.tune.begin()
-            self.tune_run.begin(lambda: self.ports.start_tune(spec, cards, share))
-
-    def stop_tune(self) -> None:
-        """End the experiment and keep what was measured."""
-        if self.tune_run.busy:
-            self.tune.stopping()
-            self.tune_run.cancel()
-
-    def preview(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
-        """Ask for the dry run; only the last question is answered."""
-        self._preview_number += 1
-        number = self._preview_number
-
-        def answer(planned: Planned) -> None:
-            if number == self._preview_number:
-                self.last_planned = planned
-                self.planned.emit(planned)
-
-        def fail(err: Exception) -> None:
-            if number == self._preview_number:
-                self.plan_failed.emit(err)
-
-        self.background.ask(lambda: self.ports.dry_run(spec, cards, share), answer, fail)
 
     def toggle_recording(self) -> None:
         """Start recording all cards, or end the recording."""
@@ -170,7 +146,7 @@ class Conductor(QObject):
 
     def close(self) -> None:
         """Cancel what runs (results are kept) and end every thread; idempotent."""
-        runs = (self.tune_run, self.record_run)
+        runs = (*(desk.thread_ for desk in self.desks), self.record_run)
         for run in runs:
             run.cancel()
         for run in runs:
@@ -181,18 +157,13 @@ class Conductor(QObject):
             self.feed.close()
         self.background.stop()
 
-    def _tune_told(self, event: Event) -> None:
-        self.tune.take(event)
-        if isinstance(event, RunFinished):
-            self._remember_session(self.tune_run)
-
     def _record_told(self, event: Event) -> None:
-        if isinstance(event, RunFinished):
-            self._remember_session(self.record_run)
+        if isinstance(event, RunFinished) and self.record_run.run is not None:
+            self._remember_session(self.record_run.run)
 
-    def _remember_session(self, thread: RunThread) -> None:
-        if thread.run is not None and thread.run.session_path is not None:
-            self.last_session = thread.run.session_path
+    def _remember_session(self, run: Run) -> None:
+        if run.session_path is not None:
+            self.last_session = run.session_path
 
     def _recording_over(self) -> None:
         self._recording_since = None

@@ -13,6 +13,7 @@ from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
+from gputuner.model.readings import Scalar
 from gputuner.telemetry.feed import Feed
 
 
@@ -167,8 +168,56 @@ class SessionReader(Protocol):
         ...
 
 
+class Obstacle(Protocol):
+    """Why a benchmark cannot run here."""
+
+    @property
+    def code(self) -> str:
+        """Stable code of the sentence."""
+        ...
+
+    @property
+    def params(self) -> Mapping[str, Scalar]:
+        """The sentence's values."""
+        ...
+
+
+class BenchmarkEntry(Protocol):
+    """One benchmark of the suite as it stands on a card."""
+
+    @property
+    def name(self) -> str:
+        """Stable name."""
+        ...
+
+    @property
+    def group(self) -> str:
+        """Group that it is listed under."""
+        ...
+
+    @property
+    def in_default(self) -> bool:
+        """Whether the default suite has it."""
+        ...
+
+    @property
+    def default_s(self) -> float:
+        """Seconds at its usual size."""
+        ...
+
+    @property
+    def full_s(self) -> float:
+        """Seconds with every size and setting."""
+        ...
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why it cannot run here."""
+        ...
+
+
 class Ports(Protocol):
-    """Everything the window asks for. Only ``feed``, ``tune_spec`` and preferences are used in the window's thread."""
+    """Everything the window asks for. Only ``feed``, specs, ``benchmarks`` and preferences are used in its thread."""
 
     @property
     def feed(self) -> Feed:
@@ -180,8 +229,17 @@ class Ports(Protocol):
         """The frozen dataclass whose fields make the form of the page Tune."""
         ...
 
-    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> Run:
-        """Start the experiment on the cards with these UUIDs.
+    @property
+    def bench_spec(self) -> type[object]:
+        """The frozen dataclass of the page Benchmarks: ``names``, ``full``, ``minutes``."""
+        ...
+
+    def benchmarks(self, card: str) -> Sequence[BenchmarkEntry]:
+        """The suite in its order, with what keeps a benchmark from running on the card with this UUID."""
+        ...
+
+    def start(self, spec: object, cards: tuple[str, ...], share: bool) -> Run:
+        """Start the experiment that the spec is of on the cards with these UUIDs.
 
         Raises:
             GputunerError: it cannot start (card busy, running elsewhere, no permission …).
@@ -189,7 +247,7 @@ class Ports(Protocol):
         ...
 
     def dry_run(self, spec: object, cards: tuple[str, ...], share: bool) -> Planned:
-        """What ``start_tune`` would do; touches nothing.
+        """What ``start`` would do; touches nothing.
 
         Raises:
             GputunerError: it could not start.

@@ -44,6 +44,12 @@ def interval_words(point: Point) -> str:
     return f"{numbers.number(spread.ci95_low / factor)} … {numbers.number(spread.ci95_high / factor)}"
 
 
+def named_with_flags(point: Point) -> str:
+    """What a figure is of, and below it what a reader must know of it."""
+    name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
+    return "\n".join((name, "; ".join(sentences.flag(flag) for flag in point.flags))) if point.flags else name
+
+
 def point_hint(point: Point) -> str:
     """Settings and conditions of a figure as several lines."""
     lines = [f"{sentences.metric(point.metric)}: {value_words(point)}", sentences.point_title(point)]

@@ -52,8 +52,8 @@ class MainWindow(QMainWindow):
         conductor = self.conductor
         conductor.recording_changed.connect(self._show_recording)
         conductor.feed_changed.connect(self._feed_changed)
-        conductor.planned.connect(lambda planned: self.tune.show_planned(planned))
-        conductor.plan_failed.connect(lambda err: self.tune.show_preview_error(err))
+        conductor.tuning.planned.connect(lambda planned: self.tune.show_planned(planned))
+        conductor.tuning.plan_failed.connect(lambda err: self.tune.show_preview_error(err))
         conductor.listed.connect(lambda entries: self.sessions.show_entries(entries))
         conductor.opened.connect(lambda path, content: self.sessions.show_content(path, content))
         conductor.done.connect(self._said_done)
@@ -107,12 +107,12 @@ class MainWindow(QMainWindow):
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)
         self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
-        self.tune.start_wanted.connect(conductor.start_tune)
-        self.tune.stop_wanted.connect(conductor.stop_tune)
-        self.tune.preview_wanted.connect(conductor.preview)
+        self.tune.start_wanted.connect(conductor.tuning.start)
+        self.tune.stop_wanted.connect(conductor.tuning.stop)
+        self.tune.preview_wanted.connect(conductor.tuning.preview)
         self.tune.sessions_wanted.connect(self._show_last_session)
-        if conductor.last_planned is not None:
-            self.tune.show_planned(conductor.last_planned)
+        if conductor.tuning.last_planned is not None:
+            self.tune.show_planned(conductor.tuning.last_planned)
         self.sessions = SessionsPage(self.theme)
         self.sessions.refresh_wanted.connect(conductor.list_sessions)
         self.sessions.open_wanted.connect(conductor.open_session)

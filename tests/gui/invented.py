@@ -660,7 +660,7 @@ class InMemoryPorts:
         self.threads: set[str] = set()
         self.plan: object = None
 
-    def start_tune(self, spec: object, cards: tuple[str, ...], share: bool) -> object:
+    def start(self, spec: object, cards: tuple[str, ...], share: bool) -> object:
         self.threads.add(threading.current_thread().name)
         self.started.append((spec, cards, share))
         run = self.runs.pop(0)

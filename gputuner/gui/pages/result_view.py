@@ -1,6 +1,8 @@
 # pyright: standard
 """The result of a run: pictures to choose from, the table of figures, and ways to take them along."""
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QSize, Qt
@@ -8,9 +10,7 @@ from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gputuner.gui.pages.result_pictures import ResultPictures
-from gputuner.gui.picture_names import NAMES, picture_of_figure, picture_of_step, titles
-from gputuner.gui.results import interval_words, point_hint, value_words
+from gputuner.gui.pages.pictures import Pictures
 from gputuner.gui.results_text import comma_separated, markdown, measured_with
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
@@ -18,32 +18,42 @@ from gputuner.gui.widgets.flow import FlowLayout
 from gputuner.gui.widgets.labels import Elided, card
 from gputuner.gui.widgets.save import ask_where
 from gputuner.gui.widgets.tables import Cell, Column, Table
-from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
-NARROW = 480
-"""Below this width in pixels the table has no intervals."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultKind:
+    """What tells the result of one experiment from another's."""
+
+    titles: Mapping[str, str]
+    """Words of the pictures by name, in their order."""
+    picture_of_step: Callable[[str], str]
+    """The picture that a step (its label) feeds."""
+    picture_of_figure: Callable[[Point], str]
+    """The picture that a figure belongs to."""
+    columns: Sequence[Column]
+    """Of the table; the first one gets the room that is left."""
+    row: Callable[[Point], list[Cell]]
+    """A figure's cells."""
+    hides: Mapping[int, int]
+    """Columns that are left out below a width of the view, pixels (hovering over a figure tells them)."""
 
 
 class ResultView(QWidget):
     """Follows the run's step with its picture until the user chooses one."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, kind: ResultKind, pictures: Pictures) -> None:
         super().__init__()
         self.setProperty("role", "clear")
-        self._theme = theme
+        self._kind = kind
         self._facts = RunFacts()
         self._chosen: str | None = None
         self._drawn: tuple[int, int, int] | None = None
-        self.pictures = ResultPictures(theme)
+        self.pictures = pictures
         self.table = Table(
             theme,
-            [
-                Column(_("Figure and remarks"), 0),
-                Column(_("Value"), 14, right=True),
-                Column(_("95 % interval"), 11, right=True),
-            ],
+            kind.columns,
             _("measured figures"),
             row_height=22,
             wrap=True,
@@ -64,7 +74,7 @@ class ResultView(QWidget):
         layout.addWidget(self.pictures, 3)
         layout.addWidget(frame, 1)
         frame.setMinimumHeight(124)
-        self.show_name("batch", chosen=False)
+        self.show_name(next(iter(kind.titles)), chosen=False)
 
     def _buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -73,9 +83,8 @@ class ResultView(QWidget):
         row.addLayout(flow, 1)
         group = QButtonGroup(self)
         self.segments: dict[str, QPushButton] = {}
-        words = titles()
-        for name in NAMES:
-            button = QPushButton(words[name])
+        for name, words in self._kind.titles.items():
+            button = QPushButton(words)
             button.setCheckable(True)
             button.setProperty("segment", True)
             button.clicked.connect(lambda _checked=False, name=name: self.show_name(name))
@@ -158,7 +167,8 @@ class ResultView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave intervals out of a narrow table (hovering over a figure tells them)."""
         super().resizeEvent(event)
-        self.table.setColumnHidden(2, self.width() < NARROW)
+        for number, width in self._kind.hides.items():
+            self.table.setColumnHidden(number, self.width() < width)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while hidden."""
@@ -171,7 +181,7 @@ class ResultView(QWidget):
         if key != self._drawn:
             self._drawn = key
             self.pictures.show_facts(facts)
-            self.table.rows.show_rows([(point.id, self._row(point)) for point in facts.points])
+            self.table.rows.show_rows([(point.id, self._kind.row(point)) for point in facts.points])
             self._show_rows()
         else:
             self.pictures.show_trace(facts)
@@ -186,7 +196,7 @@ class ResultView(QWidget):
 
     def _show_rows(self) -> None:
         """Scroll the table to the figures of the shown picture: to the newest while it runs, else to the first."""
-        keys = [point.id for point in self._facts.points if self.name == picture_of_figure(point.metric)]
+        keys = [point.id for point in self._facts.points if self.name == self._kind.picture_of_figure(point)]
         if keys and self._facts.finished is None:
             self.table.show_key(keys[-1], last=True)
         elif keys:
@@ -196,20 +206,8 @@ class ResultView(QWidget):
         if self._chosen is not None or not filled:
             return
         running = self._facts.finished is None and self._facts.step is not None
-        wanted = picture_of_step(self._facts.step.label) if running and self._facts.step else filled[0]
+        wanted = self._kind.picture_of_step(self._facts.step.label) if running and self._facts.step else filled[0]
         if wanted not in filled:
             wanted = self.name if self.name in filled else filled[-1]
         if wanted != self.name:
             self.show_name(wanted, chosen=False)
-
-    @staticmethod
-    def _row(point: Point) -> list[Cell]:
-        hint = point_hint(point)
-        name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
-        if point.flags:
-            name += "\n" + "; ".join(sentences.flag(flag) for flag in point.flags)
-        return [
-            Cell(name, hint),
-            Cell(value_words(point), hint),
-            Cell(interval_words(point), hint, True),
-        ]

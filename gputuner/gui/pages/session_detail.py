@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
-from gputuner.gui.pages.result_view import ResultView
+from gputuner.gui.pages.tune_result import tune_result
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results_text import measured_with
 from gputuner.gui.session_content import SessionContent
@@ -40,7 +40,7 @@ class SessionDetail(QWidget):
         self._theme = theme
         self._content: SessionContent | None = None
         self.overview = SessionOverview(theme)
-        self.result = ResultView(theme)
+        self.result = tune_result(theme)
         self.advice = AdviceColumn()
         self.warnings = Notice()
         advice_page = QWidget()

@@ -24,17 +24,47 @@ from gputuner.gui.widgets.labels import label
 from gputuner.model.errors import GputunerError
 
 
-class SpecForm(QWidget):
-    """One control per field. ``spec()`` builds the spec and lets the spec's own checks speak."""
+class Form(QWidget):
+    """What makes a spec: ``spec_type`` with the values of its controls."""
 
     changed = Signal()
     """The user changed a value."""
 
-    def __init__(self, theme: Theme, spec_type: type[object]) -> None:
+    def __init__(self, spec_type: type[object]) -> None:
         super().__init__()
         self.setProperty("role", "clear")
-        self._theme = theme
         self._type = spec_type
+
+    def spec(self) -> object:
+        """The spec as set; the spec's own checks speak.
+
+        Raises:
+            GputunerError: the spec refuses the values.
+        """
+        return self._type(**self.values())
+
+    def problem(self) -> GputunerError | None:
+        """Why the values make no spec, or None."""
+        try:
+            self.spec()
+        except GputunerError as err:
+            return err
+        return None
+
+    def values(self) -> dict[str, object]:
+        """The values by field name; a form without controls has none."""
+        return {}
+
+    def set_values(self, values: dict[str, object]) -> None:
+        """Put values in (those of fields that exist)."""
+
+
+class SpecForm(Form):
+    """One control per field."""
+
+    def __init__(self, theme: Theme, spec_type: type[object]) -> None:
+        super().__init__(spec_type)
+        self._theme = theme
         self.controls: dict[str, QWidget] = {}
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -54,22 +84,6 @@ class SpecForm(QWidget):
             if words.note:
                 layout.addWidget(label(words.note, "muted", wrap=True))
             layout.addSpacing(6)
-
-    def spec(self) -> object:
-        """The spec as set.
-
-        Raises:
-            GputunerError: the spec refuses the values.
-        """
-        return self._type(**self.values())
-
-    def problem(self) -> GputunerError | None:
-        """Why the values make no spec, or None."""
-        try:
-            self.spec()
-        except GputunerError as err:
-            return err
-        return None
 
     def values(self) -> dict[str, object]:
         """The values by field name."""

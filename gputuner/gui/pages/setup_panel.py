@@ -1,5 +1,5 @@
 # pyright: standard
-"""The left part of Tune: which card, with what, and what will happen."""
+"""The left part of an experiment's page: which card, with what, and what will happen."""
 
 from collections import Counter
 
@@ -10,21 +10,24 @@ from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.labels import label, repolish, rule
-from gputuner.gui.widgets.spec_form import SpecForm
+from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _, ngettext
 from gputuner.model.cards import CardState
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
 
+MOST_KINDS = 12
+"""Kinds of steps that the dry run names; the rest is counted."""
 
-class TuneSetup(QFrame):
-    """Card chooser, the form of the spec, and the dry run in words."""
+
+class SetupPanel(QFrame):
+    """Card chooser, what the experiment asks (``form``), and the dry run in words."""
 
     changed = Signal()
     """The user changed something."""
 
-    def __init__(self, theme: Theme, spec_type: type[object], live: Live) -> None:
+    def __init__(self, theme: Theme, live: Live, form: Form, *, roomy: bool = False) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self._live = live
@@ -33,7 +36,7 @@ class TuneSetup(QFrame):
         self.chooser.setAccessibleName(_("card"))
         self.chooser.setMinimumContentsLength(10)
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        self.form = SpecForm(theme, spec_type)
+        self.form = form
         self.share = CheckBox(theme, _("Measure beside others"))
         self.share.setToolTip(
             _("Run although others compute on the card: never above free memory minus a margin; figures are flagged")
@@ -50,7 +53,7 @@ class TuneSetup(QFrame):
         layout.addWidget(self.chooser)
         layout.addWidget(self._card_note)
         layout.addSpacing(8)
-        layout.addWidget(self.form)
+        layout.addWidget(form, 1 if roomy else 0)
         layout.addWidget(self.share)
         layout.addSpacing(10)
         layout.addWidget(rule())
@@ -59,7 +62,8 @@ class TuneSetup(QFrame):
         layout.addWidget(self._plan)
         layout.addSpacing(4)
         layout.addWidget(self._kept)
-        layout.addStretch(1)
+        if not roomy:
+            layout.addStretch(1)
         self._kept.setText(
             _(
                 "No setting of the card is changed. The load stops by itself 3 °C before the core slows down, on an "
@@ -127,6 +131,12 @@ class TuneSetup(QFrame):
             words = sentences.step(step.label, {})
             kinds[words] = kinds.get(words, 0) + 1
         lines = [f"{words} × {times}" if times > 1 else words for words, times in kinds.items()]
+        if len(lines) > MOST_KINDS:
+            rest = len(lines) - MOST_KINDS + 1
+            lines = [
+                *lines[: MOST_KINDS - 1],
+                ngettext("and {count} more", "and {count} more", rest).format(count=rest),
+            ]
         self._plan.setText("\n".join([head, *lines]))
         repolish(self._plan, "role", "muted")
 

@@ -1,13 +1,13 @@
 # pyright: standard
 """The pictures of a tune run: batch size, peaks, sustained load, two at once."""
 
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.history import History
+from gputuner.gui.pages.pictures import Pictures, column, framed
 from gputuner.gui.picture_names import LOAD_LABELS, NAMES
 from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.batch_plot import BatchPlot
-from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results import peak_groups, together_groups
 from gputuner.gui.results_batch import batch_picture
@@ -20,7 +20,7 @@ from gputuner.model.quantities import Quantity
 Q = Quantity
 
 
-class ResultPictures(QStackedWidget):
+class TunePictures(Pictures):
     """One picture at a time, each filled from the facts of a run."""
 
     def __init__(self, theme: Theme) -> None:
@@ -52,44 +52,17 @@ class ResultPictures(QStackedWidget):
         self.clock = TimePlot(
             theme, _("SM clock"), "MHz", [Curve(key="clock", name=_("SM"), colour=theme.quantity(Q.SM_CLOCK_MHZ))]
         )
-        self._pages: dict[str, QWidget] = {
-            "batch": self._column((self.rate, 3), (self.memory, 2)),
-            "peak": self._framed(
+        pages: dict[str, QWidget] = {
+            "batch": column((self.rate, 3), (self.memory, 2)),
+            "peak": framed(
                 self.peaks,
                 _("Measured against peak"),
                 _("mark = sheet; hatched = from cold, before a limit takes hold"),
             ),
-            "load": self._column((self.temperature, 3), (self.power, 3), (self.clock, 2)),
-            "together": self._framed(self.together, _("Two trainings on one card"), _("dashed = 1.00 ×")),
+            "load": column((self.temperature, 3), (self.power, 3), (self.clock, 2)),
+            "together": framed(self.together, _("Two trainings on one card"), _("dashed = 1.00 ×")),
         }
-        for page in self._pages.values():
-            self.addWidget(page)
-
-    @staticmethod
-    def _column(*widgets: tuple[QWidget, int]) -> QWidget:
-        page = QWidget()
-        page.setProperty("role", "clear")
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        for widget, stretch in widgets:
-            layout.addWidget(widget, stretch)
-        return page
-
-    @staticmethod
-    def _framed(widget: QWidget, title: str, unit: str) -> PictureFrame:
-        frame = PictureFrame(title, unit)
-        frame.set_picture(widget)
-        return frame
-
-    def show_name(self, name: str) -> None:
-        """Show one picture."""
-        self.setCurrentWidget(self._pages[name])
-
-    @property
-    def current(self) -> QWidget:
-        """The picture that is shown."""
-        return self._pages[next(name for name, page in self._pages.items() if page is self.currentWidget())]
+        self.add_pages(pages)
 
     def filled(self, facts: RunFacts) -> list[str]:
         """The pictures that have something to show."""

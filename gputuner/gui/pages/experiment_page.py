@@ -1,0 +1,289 @@
+# pyright: standard
+"""The page of an experiment: set up, run, see the result, read the advice."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from gputuner.gui.live import Live
+from gputuner.gui.pages.setup_panel import SetupPanel
+from gputuner.gui.run_state import Phase, RunState
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.advice_column import AdviceColumn
+from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.run_bar import RunBar
+from gputuner.gui.widgets.spec_form import Form
+from gputuner.language import numbers, sentences
+from gputuner.language.words import _
+from gputuner.model.errors import GputunerError
+from gputuner.model.events import Outcome
+from gputuner.model.planned import Planned
+
+if TYPE_CHECKING:
+    from gputuner.gui.pages.result_view import ResultView
+
+PREVIEW_MS = 350
+"""Pause after the last change of the form before the dry run is asked for."""
+
+WIDE = 1150
+"""From this width on (pixels) the side columns have their full width."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageKind:
+    """Title of the page, what it says while nothing was measured, and its result (made when the page is first seen)."""
+
+    title: str
+    about: str
+    make_result: "Callable[[Theme], ResultView]"
+    roomy: bool = False
+    """The form takes the height that is left."""
+
+
+class ExperimentPage(QWidget):
+    """Set-up left, run bar on top, result in the centre, advice right. Pages bring form and result."""
+
+    start_wanted = Signal(object, object, bool)
+    """Spec, UUIDs (tuple) and whether to share the card."""
+    stop_wanted = Signal()
+    """Stop and keep what was measured."""
+    preview_wanted = Signal(object, object, bool)
+    """As ``start_wanted``, but only tell what would happen."""
+    sessions_wanted = Signal()
+    """Show the stored session."""
+
+    def __init__(self, theme: Theme, kind: PageKind, form: Form, live: Live, state: RunState) -> None:
+        super().__init__()
+        self.setProperty("role", "page")
+        self._theme = theme
+        self._live = live
+        self._state = state
+        self.result: ResultView | None = None
+        self._kind = kind
+        self.setup = SetupPanel(theme, live, form, roomy=kind.roomy)
+        self.bar = RunBar(theme, kind.title)
+        self.notice = Notice()
+        self.advice = AdviceColumn()
+        self._build()
+        self._preview = QTimer(self)
+        self._preview.setSingleShot(True)
+        self._preview.setInterval(PREVIEW_MS)
+        self._preview.timeout.connect(self._ask_preview)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(250)
+        self._timer.timeout.connect(self.refresh)
+        self.setup.changed.connect(self._form_changed)
+        self.bar.start_wanted.connect(self.start)
+        self.bar.stop_wanted.connect(self.stop_wanted)
+        self.bar.open_wanted.connect(self.sessions_wanted)
+        self.notice.acted.connect(self.start)
+        self.advice.evidence_wanted.connect(self._show_evidence)
+        state.changed.connect(self._schedule)
+        state.traced.connect(self._schedule)
+        live.cards_changed.connect(self._cards_changed)
+        self.refresh()
+
+    def _build(self) -> None:
+        self._left = scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(self.setup)
+        self._centre = QVBoxLayout()
+        self._centre.setSpacing(8)
+        self._centre.addWidget(self.notice)
+        self._filler = QWidget()
+        self._filler.setProperty("role", "clear")
+        self._centre.addWidget(self._filler, 1)
+        columns = QHBoxLayout()
+        columns.setSpacing(8)
+        columns.addWidget(scroll)
+        columns.addLayout(self._centre, 1)
+        columns.addWidget(self.advice)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 10, 16, 12)
+        layout.setSpacing(8)
+        layout.addWidget(self.bar)
+        layout.addLayout(columns, 1)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Narrow side columns in a narrow window."""
+        super().resizeEvent(event)
+        left, right = (280, 320) if self.width() >= WIDE else (236, 264)
+        self._left.setFixedWidth(left)
+        self.advice.setFixedWidth(right)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Load the pictures once, and say what would happen."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self, self.load_plots)
+        self._schedule()
+        if self.setup.planned is None:
+            self._preview.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """No repaint while hidden."""
+        super().hideEvent(event)
+        self._timer.stop()
+        self._preview.stop()
+
+    def load_plots(self) -> None:
+        """Load the drawing library and put the pictures in (once)."""
+        if self.result is None:
+            self.result = self._kind.make_result(self._theme)
+            self._centre.replaceWidget(self._filler, self.result)
+            self._centre.setStretch(1, 1)
+            self._filler.deleteLater()
+            self.refresh()
+
+    @property
+    def can_start(self) -> bool:
+        """True if Start would do something."""
+        return not self._state.busy and self.setup.card is not None and self.setup.form.problem() is None
+
+    def start(self) -> None:
+        """Start with what the form says."""
+        if self.can_start:
+            self.start_wanted.emit(self.setup.form.spec(), self.setup.cards, self.setup.shared)
+
+    def copy(self) -> None:
+        """Copy the figures as Markdown."""
+        if self.result is not None and self.result.copy_button.isEnabled():
+            self.result.copy_markdown()
+
+    def save(self) -> None:
+        """Ask for a file and save picture or figures."""
+        if self.result is not None and self.result.save_button.isEnabled():
+            self.result.ask_save()
+
+    def show_picture(self, name: str) -> None:
+        """Show one picture of the result."""
+        if self.result is not None and self.result.segments[name].isEnabled():
+            self.result.show_name(name)
+
+    def show_planned(self, planned: Planned) -> None:
+        """Show the answer to ``preview_wanted``."""
+        self.setup.show_planned(planned)
+
+    def show_preview_error(self, err: Exception) -> None:
+        """Show why there is no dry run."""
+        self.setup.show_problem(_error_words(err))
+
+    def refresh(self) -> None:
+        """Repaint everything from the state."""
+        self._timer.stop()
+        state, facts = self._state, self._state.facts
+        self.setup.set_busy(state.busy)
+        self._show_bar()
+        self.bar.open_button.setVisible(state.phase is Phase.OVER)
+        title, more, button = self._message()
+        self.notice.say(title, more, button)
+        self.advice.show_advice(facts.advice, facts.questions, self._advice_hint())
+        if self.result is not None:
+            self.result.setVisible(bool(facts.points) or state.busy)
+            self.result.show_facts(facts)
+        self._filler_visible()
+
+    def _filler_visible(self) -> None:
+        if self.result is not None and self.result.isHidden():
+            self._centre.setStretch(1, 0)
+            if self._centre.count() == 2:
+                self._centre.addStretch(1)
+        elif self._centre.count() == 3:
+            self._centre.setStretch(1, 1)
+            self._centre.takeAt(2)
+
+    def _schedule(self) -> None:
+        if self.isVisible() and not self._timer.isActive():
+            self._timer.start()
+
+    def _show_bar(self) -> None:
+        state, step = self._state, self._state.facts.step
+        name = self._card_name()
+        if not state.busy:
+            done = 1.0 if state.outcome is Outcome.COMPLETED else 0.0
+            self.bar.show_idle(name, self._idle_words(), self.can_start, done)
+            return
+        words = _("starting the measuring process…")
+        done, left = 0.0, ""
+        if step is not None:
+            what = sentences.step(step.label, step.params)
+            words = _("step {index} of {total} · {what}").format(index=step.index, total=step.total, what=what)
+            done = (step.index - 1) / max(1, step.total)
+            left = _("about {time} left").format(time=numbers.duration(max(0.0, round(step.remaining_s))))
+        if state.phase is Phase.STOPPING:
+            words = _("stopping; what was measured is kept")
+        self.bar.show_running(name, words, left, done, state.phase is Phase.STOPPING)
+
+    def _card_name(self) -> str:
+        cards = self._state.facts.cards
+        if cards:
+            return ", ".join(card.title for card in cards)
+        return self.setup.card.info.title if self.setup.card else ""
+
+    def _idle_words(self) -> str:
+        if self._state.outcome is not None:
+            return sentences.outcome(self._state.outcome)
+        return ""
+
+    def _message(self) -> tuple[str, str, str]:
+        state, facts = self._state, self._state.facts
+        if state.phase is Phase.REFUSED:
+            return _("The run could not be done"), _error_words(state.error), ""
+        finished = facts.finished
+        if state.phase is Phase.OVER and finished is not None:
+            told = [sentences.warning(w.code, w.params) for w in facts.warnings]
+            if finished.error_code is not None:
+                told.insert(0, sentences.error(finished.error_code, finished.error_params, finished.error_text))
+            if finished.settings_restored is False:
+                told.insert(0, _("The card's settings could not all be put back"))
+            if finished.outcome is Outcome.COMPLETED and not told and facts.points:
+                return "", "", ""  # the bar says it
+            title = sentences.outcome(finished.outcome)
+            return title[:1].upper() + title[1:], "\n".join(dict.fromkeys(told)), ""
+        if state.busy and facts.warnings:
+            last = facts.warnings[-1]
+            return sentences.warning(last.code, last.params), "", ""
+        if state.phase is Phase.IDLE:
+            if self.setup.card is None:
+                return _("No card to measure"), sentences.error("no_cards"), ""
+            return _("Nothing measured yet"), self._kind.about, _("Start") if self.can_start else ""
+        return "", "", ""
+
+    def _advice_hint(self) -> str:
+        if self._state.busy:
+            return _("Advice appears here when the run has measured enough")
+        return _("Advice appears here after a run; it always rests on what was measured")
+
+    def _show_evidence(self, evidence: tuple[str, ...]) -> None:
+        if self.result is not None:
+            self.result.mark(frozenset(evidence))
+
+    def _form_changed(self) -> None:
+        self.refresh()
+        self._preview.start()
+
+    def _ask_preview(self) -> None:
+        problem = self.setup.form.problem()
+        if problem is not None:
+            self.setup.show_problem(sentences.error(problem))
+        elif self.setup.card is not None and not self._state.busy:
+            self.preview_wanted.emit(self.setup.form.spec(), self.setup.cards, self.setup.shared)
+
+    def _cards_changed(self) -> None:
+        self.setup.show_cards()
+        if self.isVisible():
+            self._preview.start()
+        self._schedule()
+
+
+def _error_words(err: Exception | None) -> str:
+    if err is None:
+        return _("It ended without a last word; what was measured until then is kept")
+    if isinstance(err, GputunerError):
+        return sentences.error(err)
+    return f"{type(err).__name__}: {err}"
