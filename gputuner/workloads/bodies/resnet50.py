@@ -6,6 +6,7 @@ from torch import nn
 
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_feed import POOL, LoaderFeed, Pool
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 """Width, blocks and first stride of the four stages."""
@@ -14,6 +15,24 @@ CLASSES = 1000
 LEARNING_RATE = 0.01
 """The same at every batch: one batch is trained on over and over, and a rate scaled to it would diverge at large ones
 (then a gradient scaler skips steps)."""
+
+FORWARD_FLOP = 8_178_368_512.0
+"""Operations of one image of 224² forward: 2 × 4.09 G multiply-adds of convolutions and classifier."""
+MEAN, DEVIATION = 127.5, 73.9
+"""Of bytes that are all equally likely."""
+
+
+def flop_per_sample(image: int) -> float:
+    """Operations of one training sample with sides of ``image`` pixels: forward, and twice that backward.
+
+    In proportion to the area, as long as the sides divide by 32; of the backward pass the first convolution needs only
+    the half (nobody asks for the gradient of the image).
+    """
+    area = (image / 224) ** 2
+    head = 2.0 * 2048 * CLASSES
+    stem = 2.0 * 3 * 64 * 49 * 112**2 * area
+    forward = (FORWARD_FLOP - head) * area + head
+    return 3.0 * forward - stem
 
 
 def _convolution(inward: int, outward: int, size: int, stride: int = 1) -> nn.Conv2d:
@@ -72,8 +91,13 @@ class ResNet50(nn.Module):
         return self.classifier(self.features(images).mean((2, 3)))
 
 
+def _normalised(images: torch.Tensor) -> torch.Tensor:
+    """Bytes to numbers with mean 0 and deviation 1."""
+    return images.float().sub_(MEAN).div_(DEVIATION)
+
+
 class ResNet50Training(TrainingStep):
-    """Training steps on one synthetic batch that is already on the device."""
+    """Training steps on one synthetic batch that is already on the device, or on batches of bytes that are fed."""
 
     def __init__(
         self,
@@ -85,11 +109,31 @@ class ResNet50Training(TrainingStep):
         channels_last: bool = True,
         image: int = 224,
         autotune: bool = False,
+        compile: bool = False,
+        loader: str = "synthetic",
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last, autotune=autotune)
+        super().__init__(
+            device,
+            batch=batch,
+            precision=precision,
+            channels_last=channels_last,
+            autotune=autotune,
+            compile=compile,
+        )
         torch.manual_seed(seed)
         with torch.device(device.name):
             model = ResNet50()
-            images = torch.randn(batch, 3, image, image)
-            labels = torch.randint(CLASSES, (batch,))
-        self.build(model, images, labels, nn.functional.cross_entropy, LEARNING_RATE)
+        if loader == "fed":
+            pool = Pool(torch.randint(256, (POOL, 3, image, image), dtype=torch.uint8), torch.randint(CLASSES, (POOL,)))
+            source = LoaderFeed(device, pool, batch=batch, prepare=_normalised)
+        else:
+            with torch.device(device.name):
+                images = torch.randn(batch, 3, image, image)
+                source = (self._laid_out(images), torch.randint(CLASSES, (batch,)))
+        self.build(
+            model,
+            source,
+            nn.functional.cross_entropy,
+            rate=LEARNING_RATE,
+            flop_per_sample=flop_per_sample(image),
+        )

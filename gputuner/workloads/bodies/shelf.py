@@ -13,6 +13,12 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "matmul": "matmul:Matmul",
     "copy": "copy:Copy",
     "resnet50": "resnet50:ResNet50Training",
+    "bert": "bert:BertTraining",
+    "edsr": "edsr:EdsrTraining",
+    "gpt": "gpt:GptTraining",
+    "lstm": "lstm:LstmTraining",
+    "llm": "llm_training:LlmTraining",
+    "decode": "decode:Decode",
 }
 """Workload → module of this package and class in it (or what makes the body)."""
 

@@ -1,0 +1,184 @@
+# pyright: standard
+"""Inference with a decoder: reading a prompt (prefill) and writing token after token (decode), over context lengths.
+
+Prefill runs the whole prompt at once and fills the cache of keys and values: bound by arithmetic. Decode runs one token
+of each sequence against that cache: every step reads all weights, so at small batches it is bound by the memory. Each
+decode step is measured at one fixed context length (it writes the same place of the cache again and again), which a
+real generation passes on its way. On a card the step is replayed as a CUDA graph, as inference servers do: launching
+its hundreds of kernels one by one would measure the host.
+
+Counted are tokens: batch × context for a prefill, batch for a decode step. Checked: the scores of a decode step are
+those of a run without cache over the same tokens.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from gputuner.workloads.bodies import failures
+from gputuner.workloads.bodies import precision as precisions
+from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.decode_timing import timed
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.llm import SHAPES, Cache, Llm, LlmShape
+from gputuner.workloads.bodies.survey import Pace, Part
+
+TOLERANCE = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 0.15}
+"""Largest relative difference of the scores with and without cache: rounding of two orders of summation, grown over
+all layers."""
+WARM_STEPS = 3
+
+
+def prefill_flop(shape: LlmShape, context: int) -> float:
+    """Operations for one prompt; scores of the last token alone; half of the square for causal attention."""
+    body = 2.0 * shape.layers * shape.layer_weights * context
+    return body + 2.0 * shape.width * shape.vocabulary + 2.0 * shape.layers * shape.width * context**2
+
+
+def decode_flop(shape: LlmShape, context: int) -> float:
+    """Operations for one further token behind ``context`` others."""
+    return 2.0 * shape.product_weights + 4.0 * shape.layers * shape.width * (context + 1)
+
+
+def decode_bytes(shape: LlmShape, context: int, batch: int, element: int) -> float:
+    """Bytes that a decode step must read: all weights of products once, and each sequence's keys and values."""
+    cache = 2.0 * shape.layers * shape.width * (context + 1)
+    return element * (shape.product_weights + batch * cache)
+
+
+class Decode:
+    """Prefill and decode at each of ``contexts`` tokens, as one survey: the weights are made once."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        seed: int,
+        precision: str,
+        contexts: "Sequence[int] | str",
+        batch: int = 1,
+        model: str = "7b",
+        eager: bool = False,
+        shape: "LlmShape | None" = None,
+    ) -> None:
+        precisions.check(device, precision)
+        precisions.switch_tf32(precision != "fp32" and device.tf32_native)
+        if shape is None and model not in SHAPES:
+            raise failures.UnsupportedError(f"no decoder shape {model!r}")
+        told = contexts.split() if isinstance(contexts, str) else contexts
+        self._contexts = [int(context) for context in told]
+        self._shape, self._kind = shape or SHAPES[model], precisions.STORAGE[precision]
+        self._device, self._precision, self._batch = device, precision, batch
+        self._graphs = device.name == "cuda" and not eager
+        self._graph_failure = ""
+        self.work: dict[str, float] = {}
+        torch.manual_seed(seed)
+        with torch.device(device.name):
+            self._model = Llm(self._shape, self._kind).requires_grad_(False).eval()
+            self._tokens = torch.randint(self._shape.vocabulary, (batch, max(self._contexts) + 1))
+        self._scores = torch.empty(0)
+
+    def parts(self, pace: Pace) -> Iterator[Part]:
+        """Prefill, then decode, one context after the other."""
+        left = 2 * len(self._contexts)
+        for context in self._contexts:
+            cache = Cache(self._shape, self._batch, context + 1, self._kind, self._device.name)
+            for measure in (self._prefill, self._decode):
+                if pace.stopped():
+                    return
+                yield measure(context, cache, pace.left_s() / left)
+                left -= 1
+            del cache
+
+    @torch.no_grad()
+    def _prompt(self, context: int, cache: Cache) -> None:
+        self._scores = self._model(self._tokens[:, :context], cache, last_only=True)
+
+    @torch.no_grad()
+    def _one(self, context: int, cache: Cache, token: torch.Tensor) -> torch.Tensor:
+        return self._model(token, cache, start=context, last_only=True)
+
+    def _prefill(self, context: int, cache: Cache, seconds: float) -> Part:
+        done, span = timed(self._device, lambda: self._prompt(context, cache), seconds)
+        return Part(
+            params=self._named("prefill", context),
+            iteration_s=tuple(done),
+            t0_ns=span[0],
+            t1_ns=span[1],
+            work={"tokens": float(self._batch * context)},
+            notes={"model_flop_per_token": prefill_flop(self._shape, context) / context},
+        )
+
+    def _decode(self, context: int, cache: Cache, seconds: float) -> Part:
+        error = self._error(context, cache)
+        token = self._tokens[:, context : context + 1].clone()
+
+        def step() -> None:
+            token.copy_(self._one(context, cache, token).argmax(-1))
+
+        replayed = self._captured(step)
+        done, span = timed(self._device, replayed or step, seconds)
+        element = self._kind.itemsize
+        return Part(
+            params=self._named("decode", context),
+            iteration_s=tuple(done),
+            t0_ns=span[0],
+            t1_ns=span[1],
+            work={"tokens": float(self._batch)},
+            relative_error=error,
+            notes={
+                "cuda_graph": replayed is not None,
+                "model_flop_per_token": decode_flop(self._shape, context),
+                "bytes_per_token": decode_bytes(self._shape, context, self._batch, element) / self._batch,
+            },
+        )
+
+    def _named(self, stage: str, context: int) -> dict[str, Fact]:
+        return {"stage": stage, "context": context, "batch": self._batch, "precision": self._precision}
+
+    @torch.no_grad()
+    def _error(self, context: int, cache: Cache) -> float:
+        """Relative difference of the scores with and without cache.
+
+        Raises:
+            WrongResultError: more than rounding explains.
+        """
+        self._prompt(context, cache)
+        with_cache = self._one(context, cache, self._tokens[:, context : context + 1]).double()
+        whole = self._model(self._tokens[:, : context + 1], last_only=True).double()
+        error = float((with_cache - whole).norm() / whole.norm())
+        if not error < TOLERANCE[self._precision]:
+            raise failures.WrongResultError(f"decoding with a cache differs from reading the whole by {error:.2g}")
+        return error
+
+    def _captured(self, step: Callable[[], None]) -> "Callable[[], Any] | None":
+        """The step as a CUDA graph; None: not on this device, or it cannot be captured (told in the notes)."""
+        if not self._graphs:
+            return None
+        beside = torch.cuda.Stream()
+        beside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(beside):
+            for _ in range(WARM_STEPS):
+                step()
+        torch.cuda.current_stream().wait_stream(beside)
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                step()
+        except RuntimeError as err:
+            if failures.classify(err, self._device.free_bytes(), self._device.broken()) != failures.USER_CODE:
+                raise
+            self._graphs, self._graph_failure = False, failures.described(err)[0]
+            return None
+        return graph.replay
+
+    def notes(self) -> dict[str, Fact]:
+        """The decoder's size, and why no graph was captured where that failed."""
+        facts: dict[str, Fact] = {
+            "parameters": self._shape.parameters,
+            "emulated": precisions.emulated(self._device, self._precision),
+        }
+        if self._graph_failure:
+            facts["graph_failure"] = self._graph_failure
+        return facts

@@ -1,0 +1,82 @@
+# pyright: standard
+"""Fine-tuning of a 7B-shape decoder with low-rank adapters: what people buy 48 GB cards for.
+
+LoRA of rank 16 on the four attention projections, frozen weights in the type that is computed in, gradient
+checkpointing, AdamW; ``quantised``: frozen layers in 4 bits (QLoRA).
+"""
+
+import torch
+
+from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.failures import UnsupportedError
+from gputuner.workloads.bodies.gpt import next_token_loss
+from gputuner.workloads.bodies.llm import SHAPES, Llm, LlmShape, make_linear
+from gputuner.workloads.bodies.lora import adapted, four_bit_linear, freeze_all_but_adapters, stored_bits
+from gputuner.workloads.bodies.precision import STORAGE, check
+from gputuner.workloads.bodies.training import TrainingStep
+
+LEARNING_RATE = 2e-4
+RANK = 16
+
+
+def flop_per_sample(shape: LlmShape, sequence: int, rank: int = RANK) -> float:
+    """Operations that the model needs for one training sample; what checkpointing computes again does not count.
+
+    For each token: 4 per frozen weight (forward, and the gradient of its input, but not of the weight), less the
+    projections of query, key and value in the first layer, whose input asks for no gradient; 6 per weight of the
+    adapters; 3 × 2 w s per layer for causal attention (half of the full square).
+    """
+    width = shape.width
+    frozen = 4.0 * shape.product_weights - 6.0 * width**2
+    adapters = 6.0 * shape.layers * 4 * 2 * rank * width - 6.0 * rank * width
+    attention = 6.0 * shape.layers * width * sequence
+    return sequence * (frozen + adapters + attention)
+
+
+class LlmTraining(TrainingStep):
+    """Training steps of the adapters on one synthetic batch."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        batch: int,
+        precision: str,
+        seed: int,
+        sequence: int = 2048,
+        quantised: bool = False,
+        checkpointing: bool = True,
+        model: str = "7b",
+        shape: "LlmShape | None" = None,
+    ) -> None:
+        check(device, precision)
+        if shape is None and model not in SHAPES:
+            raise UnsupportedError(f"no decoder shape {model!r}")
+        super().__init__(device, batch=batch, precision=precision, tokens=sequence)
+        shape, kind = shape or SHAPES[model], STORAGE[precision]
+        self._checkpointing = checkpointing
+        torch.manual_seed(seed)
+        frozen = four_bit_linear(kind, device.name) if quantised else make_linear(kind)
+        with torch.device(device.name):
+            decoder = Llm(shape, kind, attention=adapted(frozen, RANK, kind), gated=frozen, checkpointing=checkpointing)
+            tokens = torch.randint(shape.vocabulary, (batch, sequence + 1))
+        freeze_all_but_adapters(decoder)
+        self._shape, self._bits = shape, stored_bits(decoder)
+        self.build(
+            decoder,
+            (tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()),
+            next_token_loss,
+            rate=LEARNING_RATE,
+            optimizer="adamw_fused",
+            flop_per_sample=flop_per_sample(shape, sequence),
+        )
+
+    def _facts(self) -> dict[str, Fact]:
+        return {
+            **super()._facts(),
+            "parameters": self._shape.parameters,
+            "checkpointing": self._checkpointing,
+            "lora_rank": RANK,
+            "stored_bits_per_weight": round(self._bits, 2),
+        }

@@ -1,0 +1,84 @@
+# pyright: standard
+"""A language model of two LSTM layers, 1024 wide, over 10 000 words (a size as in Zaremba et al., arXiv 1409.2329).
+
+On a card cuDNN runs both layers as one operation. A recurrent network cannot be made parallel in time: its rate tells
+how fast a chain of small products runs. No dropout; the head is tied to the embedding; 27 043 600 parameters.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.gpt import next_token_loss
+from gputuner.workloads.bodies.training import TrainingStep
+
+LEARNING_RATE = 1e-3
+SPAN = 0.05
+"""Weights of embedding and LSTM start evenly within ± this."""
+
+
+@dataclass(frozen=True)
+class LstmShape:
+    """Dimensions."""
+
+    layers: int = 2
+    width: int = 1024
+    vocabulary: int = 10_000
+
+
+def flop_per_sample(shape: LstmShape, sequence: int) -> float:
+    """Operations of one training sample: three times those of the forward pass.
+
+    Forward, for each token: 2 × 8 w² per layer (four gates, each of input and state), 2 w v for the head.
+    """
+    width = shape.width
+    return 3.0 * sequence * (16.0 * shape.layers * width**2 + 2.0 * width * shape.vocabulary)
+
+
+class LstmModel(nn.Module):
+    """Tokens [batch, sequence] → scores of the next token [batch, sequence, vocabulary]."""
+
+    def __init__(self, shape: LstmShape) -> None:
+        super().__init__()
+        self.words = nn.Embedding(shape.vocabulary, shape.width)
+        self.recurrent = nn.LSTM(shape.width, shape.width, shape.layers, batch_first=True)
+        self.bias = nn.Parameter(torch.zeros(shape.vocabulary))
+        for parameter in (*self.words.parameters(), *self.recurrent.parameters()):
+            nn.init.uniform_(parameter, -SPAN, SPAN)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Scores of the next token."""
+        features, _ = self.recurrent(self.words(tokens))
+        return functional.linear(features, self.words.weight, self.bias)
+
+
+class LstmTraining(TrainingStep):
+    """Training steps on one synthetic batch, each from a state of zero; AdamW."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        batch: int,
+        precision: str,
+        seed: int,
+        sequence: int = 64,
+        shape: "LstmShape | None" = None,
+    ) -> None:
+        super().__init__(device, batch=batch, precision=precision, tokens=sequence)
+        shape = shape or LstmShape()
+        torch.manual_seed(seed)
+        with torch.device(device.name):
+            model = LstmModel(shape)
+            tokens = torch.randint(shape.vocabulary, (batch, sequence + 1))
+        self.build(
+            model,
+            (tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()),
+            next_token_loss,
+            rate=LEARNING_RATE,
+            optimizer="adamw_fused",
+            flop_per_sample=flop_per_sample(shape, sequence),
+        )

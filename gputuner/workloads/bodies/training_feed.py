@@ -1,0 +1,160 @@
+# pyright: standard
+"""Where a training's batches come from: one that lies on the device, or a DataLoader that feeds new ones.
+
+Synthetic input leaves the host out of the figure. Loader-fed input is what a training really does: worker processes
+collate samples, a thread pins them, each step copies its batch to the device. The samples are made up all the same
+(a pool in host memory, no files, no decoding): the difference of the two rates is what feeding costs, not what
+decoding costs (``timm`` publishes both, pytorch-image-models#1491).
+"""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.device import Device
+
+Pair = tuple[torch.Tensor, torch.Tensor]
+
+POOL = 512
+"""Different samples that the loader hands out in turn."""
+MOST_WORKERS = 8
+PREFETCH = 2
+"""Batches that each worker has ready, torch's default."""
+
+
+class Source(Protocol):
+    """Gives inputs and targets on the device, one pair for each step."""
+
+    def take(self) -> Pair:
+        """The next pair."""
+        ...
+
+    def mark(self) -> None:
+        """What is counted counts from here."""
+        ...
+
+    def notes(self) -> dict[str, Fact]:
+        """Facts for the reader of the figures."""
+        ...
+
+
+class Resident:
+    """The same batch over and over, on the device already."""
+
+    def __init__(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
+        self._pair = (inputs, targets)
+
+    def take(self) -> Pair:
+        """The batch."""
+        return self._pair
+
+    def mark(self) -> None:
+        """Nothing is counted."""
+
+    def notes(self) -> dict[str, Fact]:
+        """Nothing to tell."""
+        return {}
+
+
+class Pool(Dataset[Pair]):
+    """Samples in host memory: inputs [count, …], targets [count, …]."""
+
+    def __init__(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
+        self._inputs, self._targets = inputs, targets
+
+    def __getitem__(self, place: int) -> Pair:
+        return self._inputs[place], self._targets[place]
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+
+class Endless(Sampler[int]):
+    """The places of a pool in turn, without end, so that no epoch border falls into a timed window."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __iter__(self) -> Iterator[int]:
+        place = 0
+        while True:
+            yield place
+            place = (place + 1) % self._count
+
+
+def usable_workers() -> int:
+    """Loader processes for this machine: the cores that this process may use but one, at most ``MOST_WORKERS``.
+
+    0 where processes cannot be forked (Windows, macOS): a spawned one would not find this package.
+    """
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(0, min(MOST_WORKERS, cores - 1))
+
+
+class LoaderFeed:
+    """Batches from a DataLoader, copied to the device within the step.
+
+    Args:
+        device: where they go.
+        pool: the samples.
+        batch: samples of each batch.
+        prepare: what is done to the inputs on the device, e.g. bytes to normalised numbers.
+        workers: loader processes; None: ``usable_workers`` on a card, on a processor none (they would take its cores).
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        pool: Pool,
+        *,
+        batch: int,
+        prepare: Callable[[torch.Tensor], torch.Tensor],
+        workers: "int | None" = None,
+    ) -> None:
+        on_card = device.name != "cpu"
+        count = (usable_workers() if on_card else 0) if workers is None else workers
+        options: dict[str, Any] = {}
+        if count:
+            options = {
+                "multiprocessing_context": "fork",
+                "persistent_workers": True,
+                "prefetch_factor": PREFETCH,
+            }
+        self._loader = DataLoader(
+            pool, batch_size=batch, sampler=Endless(len(pool)), num_workers=count, pin_memory=on_card, **options
+        )
+        self._batches = iter(self._loader)
+        self._device, self._prepare, self._workers = device, prepare, count
+        self._waited_s = 0.0
+        self._bytes = 0
+        self._since = time.perf_counter()
+
+    def take(self) -> Pair:
+        """The next batch; waits for the loader, then queues the copies."""
+        start = time.perf_counter()
+        inputs, targets = next(self._batches)
+        self._waited_s += time.perf_counter() - start
+        self._bytes = inputs.nbytes + targets.nbytes
+        name = self._device.name
+        return self._prepare(inputs.to(name, non_blocking=True)), targets.to(name, non_blocking=True)
+
+    def mark(self) -> None:
+        """Waits are counted from here."""
+        self._waited_s, self._since = 0.0, time.perf_counter()
+
+    def notes(self) -> dict[str, Fact]:
+        """How it was fed, bytes copied per step, and the share of the time for which the step waited for its batch."""
+        passed_s = max(time.perf_counter() - self._since, 1e-9)
+        return {
+            "loader_workers": self._workers,
+            "copied_bytes": self._bytes,
+            "loader_wait_fraction": round(min(1.0, self._waited_s / passed_s), 4),
+        }
