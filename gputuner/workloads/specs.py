@@ -8,16 +8,28 @@ from gputuner.model.readings import Scalar
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+Loader = Literal["synthetic", "fed"]
+"""Input that lies on the device already, or batches that a DataLoader feeds."""
 ELEMENT_BYTES: dict[Precision, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
 """Bytes of one stored number."""
 
 
-def _check_precision(precision: str) -> None:
+def check_precision(precision: str) -> None:
+    """Refuse an unknown format.
+
+    Raises:
+        UsageError: it is none of ``PRECISIONS``.
+    """
     if precision not in PRECISIONS:
         raise UsageError("precision_unknown", f"unknown precision: {precision}", precision=precision)
 
 
-def _check_range(name: str, value: int, low: int, high: int) -> None:
+def check_range(name: str, value: int, low: int, high: int) -> None:
+    """Refuse a value outside of ``low`` … ``high``.
+
+    Raises:
+        UsageError: it lies outside.
+    """
     if not low <= value <= high:
         raise UsageError(
             "value_out_of_range",
@@ -39,8 +51,8 @@ class MatmulSpec:
 
     def __post_init__(self) -> None:
         """Refuse what no card can do."""
-        _check_precision(self.precision)
-        _check_range("n", self.n, 16, 131072)
+        check_precision(self.precision)
+        check_range("n", self.n, 16, 131072)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
@@ -60,7 +72,7 @@ class CopySpec:
 
     def __post_init__(self) -> None:
         """Refuse empty buffers."""
-        _check_range("bytes", self.bytes, 4096, 1 << 40)
+        check_range("bytes", self.bytes, 4096, 1 << 40)
 
     @classmethod
     def sized(cls, cache_bytes: int, free_bytes: int) -> "CopySpec":
@@ -88,12 +100,14 @@ class ResNet50Spec:
     autotune: bool = False
     """cuDNN's autotuner: as torch has it by default, off. On an H200 it gained nothing here and cost 5 to 20 s for each
     new shape."""
+    compile: bool = False
+    loader: Loader = "synthetic"
 
     def __post_init__(self) -> None:
         """Refuse what the network cannot take."""
-        _check_precision(self.precision)
-        _check_range("batch", self.batch, 1, 1 << 20)
-        _check_range("image", self.image, 32, 1024)
+        check_precision(self.precision)
+        check_range("batch", self.batch, 1, 1 << 20)
+        check_range("image", self.image, 32, 1024)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
@@ -103,6 +117,8 @@ class ResNet50Spec:
             "channels_last": self.channels_last,
             "image": self.image,
             **({"autotune": True} if self.autotune else {}),
+            **({"compile": True} if self.compile else {}),
+            **({"loader": self.loader} if self.loader != "synthetic" else {}),
         }
 
 

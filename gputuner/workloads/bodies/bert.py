@@ -6,41 +6,18 @@ BERT-large has 24 layers, 1024 wide, 16 heads; with the pooler and the two-row h
 everyone quotes). Attention is torch's fused one, without dropout; tokens are random, none is padding.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 from torch.nn import functional
 
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_shapes import BertShape
 from gputuner.workloads.bodies.training_sparse import sparse_linear
 
 LEARNING_RATE = 3e-5
 DEVIATION = 0.02
 """Of the weights at first, as published."""
-
-
-@dataclass(frozen=True)
-class BertShape:
-    """Dimensions; the default is BERT-large."""
-
-    layers: int = 24
-    width: int = 1024
-    heads: int = 16
-    feed_forward: int = 4096
-    vocabulary: int = 30522
-    positions: int = 512
-
-
-def flop_per_sample(shape: BertShape, sequence: int) -> float:
-    """Operations of one training sample: three times those of the forward pass (Kaplan et al., arXiv 2001.08361).
-
-    Forward, for each token and layer: 2 × (4 w² + 2 w f) for the projections, 4 w s for attention; the head at last.
-    """
-    width = shape.width
-    layer = 2.0 * (4 * width**2 + 2 * width * shape.feed_forward) + 4.0 * width * sequence
-    return 3.0 * sequence * (shape.layers * layer + 2.0 * 2 * width)
 
 
 class EncoderLayer(nn.Module):
@@ -135,7 +112,7 @@ class BertTraining(TrainingStep):
             span_loss,
             rate=LEARNING_RATE,
             optimizer="adamw_fused",
-            flop_per_sample=flop_per_sample(shape, sequence),
+            flop_per_sample=shape.flop(sequence),
         )
 
     def _facts(self) -> "dict[str, float | int | str | bool]":

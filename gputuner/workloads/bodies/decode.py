@@ -21,30 +21,14 @@ from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
-from gputuner.workloads.bodies.llm import SHAPES, Cache, Llm, LlmShape
+from gputuner.workloads.bodies.llm import Cache, Llm
 from gputuner.workloads.bodies.survey import Pace, Part
+from gputuner.workloads.bodies.training_shapes import LLM, LlmShape
 
 TOLERANCE = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 0.15}
 """Largest relative difference of the scores with and without cache: rounding of two orders of summation, grown over
 all layers."""
 WARM_STEPS = 3
-
-
-def prefill_flop(shape: LlmShape, context: int) -> float:
-    """Operations for one prompt; scores of the last token alone; half of the square for causal attention."""
-    body = 2.0 * shape.layers * shape.layer_weights * context
-    return body + 2.0 * shape.width * shape.vocabulary + 2.0 * shape.layers * shape.width * context**2
-
-
-def decode_flop(shape: LlmShape, context: int) -> float:
-    """Operations for one further token behind ``context`` others."""
-    return 2.0 * shape.product_weights + 4.0 * shape.layers * shape.width * (context + 1)
-
-
-def decode_bytes(shape: LlmShape, context: int, batch: int, element: int) -> float:
-    """Bytes that a decode step must read: all weights of products once, and each sequence's keys and values."""
-    cache = 2.0 * shape.layers * shape.width * (context + 1)
-    return element * (shape.product_weights + batch * cache)
 
 
 class Decode:
@@ -64,11 +48,11 @@ class Decode:
     ) -> None:
         precisions.check(device, precision)
         precisions.switch_tf32(precision != "fp32" and device.tf32_native)
-        if shape is None and model not in SHAPES:
+        if shape is None and model not in LLM:
             raise failures.UnsupportedError(f"no decoder shape {model!r}")
         told = contexts.split() if isinstance(contexts, str) else contexts
         self._contexts = [int(context) for context in told]
-        self._shape, self._kind = shape or SHAPES[model], precisions.STORAGE[precision]
+        self._shape, self._kind = shape or LLM[model], precisions.STORAGE[precision]
         self._device, self._precision, self._batch = device, precision, batch
         self._graphs = device.name == "cuda" and not eager
         self._graph_failure = ""
@@ -107,7 +91,7 @@ class Decode:
             t0_ns=span[0],
             t1_ns=span[1],
             work={"tokens": float(self._batch * context)},
-            notes={"model_flop_per_token": prefill_flop(self._shape, context) / context},
+            notes={"model_flop_per_token": self._shape.prefill_flop(context) / context},
         )
 
     def _decode(self, context: int, cache: Cache, seconds: float) -> Part:
@@ -129,8 +113,8 @@ class Decode:
             relative_error=error,
             notes={
                 "cuda_graph": replayed is not None,
-                "model_flop_per_token": decode_flop(self._shape, context),
-                "bytes_per_token": decode_bytes(self._shape, context, self._batch, element) / self._batch,
+                "model_flop_per_token": self._shape.decode_flop(context),
+                "bytes_per_token": self._shape.decode_bytes(context, self._batch, element) / self._batch,
             },
         )
 

@@ -6,45 +6,16 @@ by 0.1, 40.7 M. Patches of 48 × 48 low-resolution pixels, L1 loss, Adam, as in 
 data set's mean colour is left out.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_shapes import EDSR, EdsrShape
 
 LEARNING_RATE = 1e-4
 COLOURS = 3
-
-
-@dataclass(frozen=True)
-class EdsrShape:
-    """Dimensions."""
-
-    blocks: int
-    channels: int
-    branch_scale: float
-    scale: int = 2
-
-
-VARIANTS = {
-    "baseline": EdsrShape(blocks=16, channels=64, branch_scale=1.0),
-    "full": EdsrShape(blocks=32, channels=256, branch_scale=0.1),
-}
-
-
-def flop_per_sample(shape: EdsrShape, patch: int) -> float:
-    """Operations of one training sample: forward, and twice that backward.
-
-    Without the gradient of the image, which the first convolution need not give.
-    """
-    channels, up = shape.channels, shape.scale**2
-    first = 2.0 * 9 * COLOURS * channels
-    inner = 2.0 * 9 * channels**2 * (2 * shape.blocks + 1 + up)
-    last = 2.0 * 9 * channels * COLOURS * up
-    return patch**2 * (3.0 * (first + inner + last) - first)
 
 
 def _convolution(inward: int, outward: int) -> nn.Conv2d:
@@ -108,9 +79,9 @@ class EdsrTraining(TrainingStep):
         shape: "EdsrShape | None" = None,
     ) -> None:
         super().__init__(device, batch=batch, precision=precision, channels_last=channels_last, compile=compile)
-        if shape is None and variant not in VARIANTS:
+        if shape is None and variant not in EDSR:
             raise UnsupportedError(f"no EDSR variant {variant!r}")
-        shape = shape or VARIANTS[variant]
+        shape = shape or EDSR[variant]
         torch.manual_seed(seed)
         with torch.device(device.name):
             model = Edsr(shape)
@@ -122,5 +93,5 @@ class EdsrTraining(TrainingStep):
             _loss,
             rate=LEARNING_RATE,
             optimizer="adam_fused",
-            flop_per_sample=flop_per_sample(shape, patch),
+            flop_per_sample=shape.flop(patch),
         )

@@ -5,39 +5,16 @@
 50304, a multiple of 64, as nanoGPT does: 124 475 904 parameters, of which 36 096 are padding.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 from torch.nn import functional
 
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_shapes import GptShape
 
 LEARNING_RATE = 6e-4
 DEVIATION = 0.02
-
-
-@dataclass(frozen=True)
-class GptShape:
-    """Dimensions; the default is GPT-2 small."""
-
-    layers: int = 12
-    width: int = 768
-    heads: int = 12
-    vocabulary: int = 50304
-    positions: int = 1024
-
-
-def flop_per_sample(shape: GptShape, sequence: int) -> float:
-    """Operations of one training sample: three times those of the forward pass (Kaplan et al., arXiv 2001.08361).
-
-    Forward, for each token: 2 × 12 w² per layer, 2 w v for the head, and 2 w s per layer for attention: half of the
-    full square, since what lies behind the mask is not needed (Dao, arXiv 2307.08691, counts the same way).
-    """
-    width = shape.width
-    layer = 24.0 * width**2 + 2.0 * width * sequence
-    return 3.0 * sequence * (shape.layers * layer + 2.0 * width * shape.vocabulary)
 
 
 class DecoderLayer(nn.Module):
@@ -119,5 +96,5 @@ class GptTraining(TrainingStep):
             next_token_loss,
             rate=LEARNING_RATE,
             optimizer="adamw_fused",
-            flop_per_sample=flop_per_sample(shape, sequence),
+            flop_per_sample=shape.flop(sequence),
         )

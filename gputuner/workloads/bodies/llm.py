@@ -6,51 +6,18 @@ device in the type they are used in, so that 7 B parameters need 13.5 GB and no 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import nn
 from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
+from gputuner.workloads.bodies.training_shapes import LlmShape
+
 DEVIATION = 0.02
 ROTARY_BASE = 10_000.0
 EPSILON = 1e-5
 MakeLinear = Callable[[int, int], nn.Module]
-
-
-@dataclass(frozen=True)
-class LlmShape:
-    """Dimensions; the default is the 7 B shape: 6 738 415 616 parameters."""
-
-    layers: int = 32
-    width: int = 4096
-    heads: int = 32
-    feed_forward: int = 11008
-    vocabulary: int = 32_000
-
-    @property
-    def layer_weights(self) -> int:
-        """Weights of the products of one layer."""
-        return 4 * self.width**2 + 3 * self.width * self.feed_forward
-
-    @property
-    def product_weights(self) -> int:
-        """Weights that every token is multiplied with: all but embedding and normalisations."""
-        return self.layers * self.layer_weights + self.width * self.vocabulary
-
-    @property
-    def parameters(self) -> int:
-        """All of them."""
-        return self.product_weights + self.width * (self.vocabulary + 2 * self.layers + 1)
-
-
-SHAPES = {
-    "7b": LlmShape(),
-    "1b": LlmShape(layers=22, width=2048, heads=32, feed_forward=5632),
-    "125m": LlmShape(layers=12, width=768, heads=12, feed_forward=2048),
-}
-"""By name: 6.74 B; 1.26 B (as TinyLlama, but with as many key heads as query heads); 134 M parameters."""
 
 
 class Cache:

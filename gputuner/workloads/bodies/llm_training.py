@@ -11,27 +11,13 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.gpt import next_token_loss
-from gputuner.workloads.bodies.llm import SHAPES, Llm, LlmShape, make_linear
+from gputuner.workloads.bodies.llm import Llm, make_linear
 from gputuner.workloads.bodies.lora import adapted, four_bit_linear, freeze_all_but_adapters, stored_bits
 from gputuner.workloads.bodies.precision import STORAGE, check
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_shapes import LLM, LORA_RANK, LlmShape
 
 LEARNING_RATE = 2e-4
-RANK = 16
-
-
-def flop_per_sample(shape: LlmShape, sequence: int, rank: int = RANK) -> float:
-    """Operations that the model needs for one training sample; what checkpointing computes again does not count.
-
-    For each token: 4 per frozen weight (forward, and the gradient of its input, but not of the weight), less the
-    projections of query, key and value in the first layer, whose input asks for no gradient; 6 per weight of the
-    adapters; 3 × 2 w s per layer for causal attention (half of the full square).
-    """
-    width = shape.width
-    frozen = 4.0 * shape.product_weights - 6.0 * width**2
-    adapters = 6.0 * shape.layers * 4 * 2 * rank * width - 6.0 * rank * width
-    attention = 6.0 * shape.layers * width * sequence
-    return sequence * (frozen + adapters + attention)
 
 
 class LlmTraining(TrainingStep):
@@ -51,15 +37,17 @@ class LlmTraining(TrainingStep):
         shape: "LlmShape | None" = None,
     ) -> None:
         check(device, precision)
-        if shape is None and model not in SHAPES:
+        if shape is None and model not in LLM:
             raise UnsupportedError(f"no decoder shape {model!r}")
         super().__init__(device, batch=batch, precision=precision, tokens=sequence)
-        shape, kind = shape or SHAPES[model], STORAGE[precision]
+        shape, kind = shape or LLM[model], STORAGE[precision]
         self._checkpointing = checkpointing
         torch.manual_seed(seed)
         frozen = four_bit_linear(kind, device.name) if quantised else make_linear(kind)
         with torch.device(device.name):
-            decoder = Llm(shape, kind, attention=adapted(frozen, RANK, kind), gated=frozen, checkpointing=checkpointing)
+            decoder = Llm(
+                shape, kind, attention=adapted(frozen, LORA_RANK, kind), gated=frozen, checkpointing=checkpointing
+            )
             tokens = torch.randint(shape.vocabulary, (batch, sequence + 1))
         freeze_all_but_adapters(decoder)
         self._shape, self._bits = shape, stored_bits(decoder)
@@ -69,7 +57,7 @@ class LlmTraining(TrainingStep):
             next_token_loss,
             rate=LEARNING_RATE,
             optimizer="adamw_fused",
-            flop_per_sample=flop_per_sample(shape, sequence),
+            flop_per_sample=shape.adapter_flop(sequence, LORA_RANK),
         )
 
     def _facts(self) -> dict[str, Fact]:
@@ -77,6 +65,6 @@ class LlmTraining(TrainingStep):
             **super()._facts(),
             "parameters": self._shape.parameters,
             "checkpointing": self._checkpointing,
-            "lora_rank": RANK,
+            "lora_rank": LORA_RANK,
             "stored_bits_per_weight": round(self._bits, 2),
         }

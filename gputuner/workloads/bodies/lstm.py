@@ -5,8 +5,6 @@ On a card cuDNN runs both layers as one operation. A recurrent network cannot be
 how fast a chain of small products runs. No dropout; the head is tied to the embedding; 27 043 600 parameters.
 """
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 from torch.nn import functional
@@ -14,28 +12,11 @@ from torch.nn import functional
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gpt import next_token_loss
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_shapes import LstmShape
 
 LEARNING_RATE = 1e-3
 SPAN = 0.05
 """Weights of embedding and LSTM start evenly within ± this."""
-
-
-@dataclass(frozen=True)
-class LstmShape:
-    """Dimensions."""
-
-    layers: int = 2
-    width: int = 1024
-    vocabulary: int = 10_000
-
-
-def flop_per_sample(shape: LstmShape, sequence: int) -> float:
-    """Operations of one training sample: three times those of the forward pass.
-
-    Forward, for each token: 2 × 8 w² per layer (four gates, each of input and state), 2 w v for the head.
-    """
-    width = shape.width
-    return 3.0 * sequence * (16.0 * shape.layers * width**2 + 2.0 * width * shape.vocabulary)
 
 
 class LstmModel(nn.Module):
@@ -80,5 +61,5 @@ class LstmTraining(TrainingStep):
             next_token_loss,
             rate=LEARNING_RATE,
             optimizer="adamw_fused",
-            flop_per_sample=flop_per_sample(shape, sequence),
+            flop_per_sample=shape.flop(sequence),
         )

@@ -7,6 +7,7 @@ from torch import nn
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_feed import POOL, LoaderFeed, Pool
+from gputuner.workloads.bodies.training_shapes import resnet50_flop
 
 STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))
 """Width, blocks and first stride of the four stages."""
@@ -16,23 +17,8 @@ LEARNING_RATE = 0.01
 """The same at every batch: one batch is trained on over and over, and a rate scaled to it would diverge at large ones
 (then a gradient scaler skips steps)."""
 
-FORWARD_FLOP = 8_178_368_512.0
-"""Operations of one image of 224² forward: 2 × 4.09 G multiply-adds of convolutions and classifier."""
 MEAN, DEVIATION = 127.5, 73.9
 """Of bytes that are all equally likely."""
-
-
-def flop_per_sample(image: int) -> float:
-    """Operations of one training sample with sides of ``image`` pixels: forward, and twice that backward.
-
-    In proportion to the area, as long as the sides divide by 32; of the backward pass the first convolution needs only
-    the half (nobody asks for the gradient of the image).
-    """
-    area = (image / 224) ** 2
-    head = 2.0 * 2048 * CLASSES
-    stem = 2.0 * 3 * 64 * 49 * 112**2 * area
-    forward = (FORWARD_FLOP - head) * area + head
-    return 3.0 * forward - stem
 
 
 def _convolution(inward: int, outward: int, size: int, stride: int = 1) -> nn.Conv2d:
@@ -135,5 +121,5 @@ class ResNet50Training(TrainingStep):
             source,
             nn.functional.cross_entropy,
             rate=LEARNING_RATE,
-            flop_per_sample=flop_per_sample(image),
+            flop_per_sample=resnet50_flop(image),
         )

@@ -7,10 +7,11 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 from gputuner.workloads.bodies import edsr  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError  # noqa: E402
+from gputuner.workloads.bodies.training_shapes import EDSR, EdsrShape  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-TINY = edsr.EdsrShape(blocks=2, channels=8, branch_scale=0.1)
+TINY = EdsrShape(blocks=2, channels=8, branch_scale=0.1)
 
 
 def training(**options):
@@ -21,15 +22,16 @@ def training(**options):
 @pytest.mark.parametrize(("variant", "millions"), [("baseline", 1.37), ("full", 40.7)])
 def test_parameters_are_those_of_the_paper(variant, millions):
     with torch.device("meta"):
-        network = edsr.Edsr(edsr.VARIANTS[variant])
-    assert sum(p.numel() for p in network.parameters()) / 1e6 == pytest.approx(millions, rel=0.002)
+        network = edsr.Edsr(EDSR[variant])
+    assert sum(p.numel() for p in network.parameters()) == EDSR[variant].parameters
+    assert EDSR[variant].parameters / 1e6 == pytest.approx(millions, rel=0.002)
 
 
 def test_operations():
     body = training()
     with FlopCounterMode(display=False) as counter:
         body._forward(*body._source.take()).backward()
-    assert counter.get_total_flops() / 2 == edsr.flop_per_sample(TINY, 8)
+    assert counter.get_total_flops() / 2 == TINY.flop(8)
 
 
 def test_enlarges_by_two():

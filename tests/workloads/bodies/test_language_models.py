@@ -9,17 +9,21 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from gputuner.workloads.bodies import bert, gpt, lstm  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
+from gputuner.workloads.bodies.training_shapes import BertShape, GptShape, LstmShape  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-BERT = bert.BertShape(layers=2, width=64, heads=4, feed_forward=128, vocabulary=100, positions=32)
-GPT = gpt.GptShape(layers=3, width=64, heads=4, vocabulary=96, positions=32)
-LSTM = lstm.LstmShape(layers=2, width=32, vocabulary=50)
+BERT = BertShape(layers=2, width=64, heads=4, feed_forward=128, vocabulary=100, positions=32)
+GPT = GptShape(layers=3, width=64, heads=4, vocabulary=96, positions=32)
+LSTM = LstmShape(layers=2, width=32, vocabulary=50)
 
 
-def parameters(make):
+def parameters(network, shape):
+    """Of a network; its shape must state the same."""
     with torch.device("meta"):
-        return sum(parameter.numel() for parameter in make().parameters())
+        count = sum(parameter.numel() for parameter in network(shape).parameters())
+    assert shape.parameters == count
+    return count
 
 
 def tiny(kind, precision="fp32", batch=2):
@@ -42,26 +46,26 @@ def counted(body):
 
 def test_bert_large_has_the_published_parameters():
     # 335 141 888 of the encoder with its pooler (bert-large-uncased), and 2 × 1024 + 2 of the head
-    assert parameters(lambda: bert.Bert(bert.BertShape())) == 335_141_888 + 2050
+    assert parameters(bert.Bert, BertShape()) == 335_141_888 + 2050
 
 
 def test_gpt2_small_has_the_published_parameters_and_its_padding():
-    assert parameters(lambda: gpt.Gpt(gpt.GptShape(vocabulary=50257))) == 124_439_808
-    assert parameters(lambda: gpt.Gpt(gpt.GptShape())) == 124_439_808 + (50304 - 50257) * 768
+    assert parameters(gpt.Gpt, GptShape(vocabulary=50257)) == 124_439_808
+    assert parameters(gpt.Gpt, GptShape()) == 124_439_808 + (50304 - 50257) * 768
 
 
 def test_lstm_has_the_parameters_it_states():
     words, layers = 10_000 * 1024, 2 * (4 * 1024 * 2048 + 2 * 4096)
-    assert parameters(lambda: lstm.LstmModel(lstm.LstmShape())) == words + layers + 10_000 == 27_043_600
+    assert parameters(lstm.LstmModel, LstmShape()) == words + layers + 10_000 == 27_043_600
 
 
 def test_operations_of_bert():
-    assert counted(tiny("bert")) == bert.flop_per_sample(BERT, 32)
+    assert counted(tiny("bert")) == BERT.flop(32)
 
 
 def test_operations_of_gpt_leave_out_what_lies_behind_the_mask():
     behind = 3 * 2.0 * GPT.layers * GPT.width * 32**2
-    assert counted(tiny("gpt")) - behind == gpt.flop_per_sample(GPT, 32)
+    assert counted(tiny("gpt")) - behind == GPT.flop(32)
 
 
 def test_operations_of_the_lstm():
@@ -78,8 +82,8 @@ def test_operations_of_the_lstm():
             features = torch.stack(steps, 1)
         features.sum().backward()
     head = 3 * 8 * 2.0 * 32 * 50
-    assert counter.get_total_flops() / 2 + head == lstm.flop_per_sample(LSTM, 8)
-    assert body.notes()["model_flop_per_sample"] == lstm.flop_per_sample(LSTM, 8)
+    assert counter.get_total_flops() / 2 + head == LSTM.flop(8)
+    assert body.notes()["model_flop_per_sample"] == LSTM.flop(8)
 
 
 @pytest.mark.parametrize("kind", ["bert", "gpt", "lstm"])

@@ -13,10 +13,11 @@ from gputuner.workloads.bodies import decode, llm, llm_training, lora  # noqa: E
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import WrongResultError  # noqa: E402
 from gputuner.workloads.bodies.survey import Pace  # noqa: E402
+from gputuner.workloads.bodies.training_shapes import LLM, LORA_RANK, LlmShape  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-TINY = llm.LlmShape(layers=2, width=64, heads=4, feed_forward=96, vocabulary=100)
+TINY = LlmShape(layers=2, width=64, heads=4, feed_forward=96, vocabulary=100)
 
 
 def training(**options):
@@ -35,7 +36,7 @@ def pace(seconds=0.2):
 
 @pytest.mark.parametrize(("name", "count"), [("7b", 6_738_415_616), ("1b", None), ("125m", None)])
 def test_parameters(name, count):
-    shape = llm.SHAPES[name]
+    shape = LLM[name]
     with torch.device("meta"):
         model = llm.Llm(shape, torch.bfloat16)
     assert sum(parameter.numel() for parameter in model.parameters()) == shape.parameters
@@ -48,7 +49,7 @@ def test_operations_of_fine_tuning_are_those_that_adapters_need():
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         body._forward(*body._source.take()).backward()
     behind_the_mask = 3 * 2.0 * TINY.layers * TINY.width * 16**2
-    assert counter.get_total_flops() / 2 - behind_the_mask == llm_training.flop_per_sample(TINY, 16)
+    assert counter.get_total_flops() / 2 - behind_the_mask == TINY.adapter_flop(16, LORA_RANK)
 
 
 def test_only_adapters_are_trained_and_the_batch_is_learned():
@@ -58,6 +59,7 @@ def test_only_adapters_are_trained_and_the_batch_is_learned():
         body.iterate()
     trained = {name for name, p in body._model.named_parameters() if p.requires_grad}
     assert len(trained) == TINY.layers * 4 * 2
+    assert sum(p.numel() for p in body._model.parameters() if p.requires_grad) == TINY.adapters(LORA_RANK)
     assert all(torch.equal(p, frozen[name]) for name, p in body._model.named_parameters() if name in frozen)
     notes = body.notes()
     assert notes["first_loss"] == pytest.approx(math.log(100), rel=0.05)
@@ -143,16 +145,16 @@ def test_operations_of_prefill_and_decode():
     cache = llm.Cache(TINY, 1, 17, torch.float32, "cpu")
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         body._prompt(16, cache)
-    assert counter.get_total_flops() - 2.0 * TINY.layers * TINY.width * 16**2 == decode.prefill_flop(TINY, 16)
+    assert counter.get_total_flops() - 2.0 * TINY.layers * TINY.width * 16**2 == TINY.prefill_flop(16)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         body._one(16, cache, body._tokens[:, 16:17])
-    assert counter.get_total_flops() == decode.decode_flop(TINY, 16)
+    assert counter.get_total_flops() == TINY.decode_flop(16)
 
 
 def test_bytes_of_a_decode_step_are_weights_and_cache():
     weights = 4 * (2 * (4 * 64 * 64 + 3 * 64 * 96) + 64 * 100)
     cache = 4 * 3 * 2 * 2 * 64 * 17
-    assert decode.decode_bytes(TINY, 16, 3, 4) == weights + cache
+    assert TINY.decode_bytes(16, 3, 4) == weights + cache
 
 
 def test_a_cache_that_forgets_is_a_wrong_result(monkeypatch):

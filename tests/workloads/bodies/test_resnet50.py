@@ -62,3 +62,14 @@ def test_half_precision_trains_too(worker, precision):
     result = worker.trial("resnet50", {**TINY, "precision": precision}, measure_s=0.01, budget_s=600.0)
     assert result["kind"] == "result"
     assert result["notes"]["loss_finite"] is True
+
+
+@pytest.mark.parametrize("image", [224, 64])
+def test_operations_of_a_training_sample(network, image):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from gputuner.workloads.bodies.training_shapes import resnet50_flop
+
+    with FlopCounterMode(display=False) as counter:
+        network(torch.empty(2, 3, image, image, device="meta")).sum().backward()
+    assert counter.get_total_flops() / 2 == resnet50_flop(image)

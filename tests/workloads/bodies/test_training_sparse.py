@@ -3,9 +3,10 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from gputuner.workloads.bodies import training_sparse as sparse  # noqa: E402
-from gputuner.workloads.bodies.bert import BertShape, BertTraining  # noqa: E402
+from gputuner.workloads.bodies.bert import BertTraining  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError  # noqa: E402
+from gputuner.workloads.bodies.training_shapes import BertShape  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
