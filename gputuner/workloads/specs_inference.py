@@ -4,12 +4,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gputuner.model.readings import Scalar
-from gputuner.workloads.bodies.training_shapes import LLM
+from gputuner.workloads.bodies.training_shapes import LLM, LlmShape
 from gputuner.workloads.specs import ELEMENT_BYTES, Precision, check_precision, check_range
 from gputuner.workloads.specs_training import WORKSPACE_BYTES, Decoder
 
 KEPT_PER_WIDTH = 24
 """Numbers per token and unit of width that a prefill holds at once: the stream, its projections and the gated part."""
+
+
+def decode_bytes_needed(shape: LlmShape, element: int, tokens: int) -> float:
+    """Memory to decode with ``tokens`` in the cache, ``element`` bytes per number."""
+    cache = 2.0 * shape.layers * shape.width
+    return element * (shape.parameters + tokens * (cache + KEPT_PER_WIDTH * shape.width)) + WORKSPACE_BYTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +49,4 @@ class DecodeSpec:
 
     def needed_bytes(self) -> float:
         """Memory at the longest context: weights, cache, and what a prefill holds at once."""
-        shape, element = LLM[self.model], ELEMENT_BYTES[self.precision]
-        tokens = self.batch * max(self.contexts)
-        cache = 2.0 * shape.layers * shape.width
-        return element * (shape.parameters + tokens * (cache + KEPT_PER_WIDTH * shape.width)) + WORKSPACE_BYTES
+        return decode_bytes_needed(LLM[self.model], ELEMENT_BYTES[self.precision], self.batch * max(self.contexts))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.devices.simulated_load import Load
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.training_shapes import resnet50_flop
 from gputuner.workloads.simulated_costs.chip import (
     dual_issue,
     emulated,
@@ -34,6 +35,11 @@ UNRELEASABLE = 1.014
 
 _HOST_S = {"fp32": 12.9e-3, "tf32": 12.9e-3, "fp16": 15.0e-3, "bf16": 19.6e-3}
 """Launching one step takes the host this long (H200 recording, small batches)."""
+COMPILED_TRAFFIC, COMPILED_HOST = 0.75, 0.5
+"""What fusing the elementwise work leaves of traffic and launches."""
+FED_WORKERS = 8
+FED_RATE = 6500.0
+"""Images/s that eight loader processes collate and hand over, bytes of 224 px."""
 _WIDE_CHIP = {"bf16": 1.38, "fp16": 1.09}
 """Hopper: how much slower AMP steps ran than the model says (H200 recording: 2526 and 3125 images/s)."""
 
@@ -52,13 +58,21 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
     flop = TRAINING_FLOP * (1.0 if tensor else plain) * (0.7 if half and channels_last and tensor else 1.0)
     traffic = TRAINING_BYTES * (1.0 if half else 1.3) * (0.65 if half and channels_last else 1.0)
     fixed, per_sample = MEMORY_LINE[precision]
+    host_s = _HOST_S[precision] * (1.0 if facts.passive else 0.75)
+    notes: dict[str, Scalar] = {}
+    if params.get("compile"):
+        traffic, host_s = traffic * COMPILED_TRAFFIC, host_s * COMPILED_HOST
+        notes["compile"] = True
+    if params.get("loader") == "fed":
+        host_s = max(host_s, batch * (image / 224) ** 2 / FED_RATE)
+        notes |= {"loader_workers": FED_WORKERS, "copied_bytes": batch * (3 * image * image + 8)}
     allocated = int(fixed + per_sample * batch * (image / 224) ** 2)
     return Cost(
         load=Load(
             compute_cycles=flop * scale / flop_per_cycle(facts, precision),
             dram_bytes=traffic * scale * model.copy_efficiency,
             fixed_s=FIXED_S,
-            host_s=_HOST_S[precision] * (1.0 if facts.passive else 0.75),
+            host_s=host_s,
             activity=1.15 / slowness if tensor else 0.75,
             stall_activity=0.2,
             overlapped=False,
@@ -74,6 +88,8 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
             "kernel": "simulated",
             "loss_finite": True,
             "optimizer": "sgd_momentum",
+            "model_flop_per_sample": resnet50_flop(image),
+            **notes,
         },
     )
 

@@ -6,15 +6,24 @@ from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.model.readings import Scalar
 from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
+from gputuner.workloads.simulated_costs.decode import decode
 from gputuner.workloads.simulated_costs.matmul import matmul
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
+from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
 
 COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "matmul": matmul,
     "copy": copy,
     "resnet50": resnet50,
+    "bert": bert,
+    "edsr": edsr,
+    "gpt": gpt,
+    "lstm": lstm,
+    "llm": llm,
 }
-SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {}
+SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
+    "decode": decode,
+}
 """Workloads that go through many settings in one trial."""
 
 
