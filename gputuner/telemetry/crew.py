@@ -1,20 +1,19 @@
 """A crew of threads of which one leads: it runs the loop and makes the calls, which may hang, itself.
 
 Handing calls to other threads costs more than the calls. So the leader makes them one after the other, and a deputy
-looks now and then: when a call is not back after ``HELP_S`` the deputy takes the lead and goes on with the loop, so
-that a slow call holds up nothing else. The relieved thread hands its answer over when it comes back, and ends.
+looks when an alarm goes off: when a call is not back after ``HELP_S`` the deputy takes the lead and goes on with the
+loop, so that a slow call holds up nothing else. The relieved thread hands its answer over when it comes back, and ends.
+As long as the leader comes to rest in time it puts the alarm off, and the deputy sleeps on.
 """
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from queue import SimpleQueue
+from typing import Generic, TypeVar, cast
 
+from gputuner.telemetry.alarm import Alarm
 from gputuner.telemetry.schedule import NS
 
 T = TypeVar("T")
@@ -24,15 +23,26 @@ HELP_S = 0.02
 
 
 class Job(Generic[T]):
-    """One kind of call on one card, made over and over. While it is out it is not asked again: nothing queues up."""
+    """One kind of call on one card, made over and over. While it is out it is not asked again: nothing queues up.
+
+    Attributes:
+        asked_ns: set while the call is out; written only by the asking thread.
+        begun_ns: when the last call that is back was made.
+        ended_ns: when it came back.
+        error: what it raised, if it did.
+    """
+
+    __slots__ = ("_take", "_value", "asked_ns", "begun_ns", "call", "card", "ended_ns", "error", "kind")
 
     def __init__(self, kind: str, card: str, call: Callable[[int], T], take: Callable[[T], None]) -> None:
         """``call`` gets the time at which it is made; ``take`` gets its value, in the asking thread."""
         self.kind = kind
         self.card = card
+        self.call = call
         self.asked_ns: int | None = None
-        """Set while the call is out; written only by the asking thread."""
-        self._call = call
+        self.begun_ns = self.ended_ns = 0
+        self.error: Exception | None = None
+        self._value: T | None = None
         self._take = take
 
     @property
@@ -40,29 +50,14 @@ class Job(Generic[T]):
         """True if the call may be asked for."""
         return self.asked_ns is None
 
-    def run(self, begun_ns: int, clock: Callable[[], int]) -> "Answer":
-        """Make the call (in a thread of the crew)."""
-        try:
-            value = self._call(begun_ns)
-        except Exception as error:  # handed to the asking thread, which knows the kinds
-            return Answer(self, begun_ns, clock(), None, error)  # pyright: ignore[reportArgumentType]
-        return Answer(self, begun_ns, clock(), partial(self._take, value))  # pyright: ignore[reportArgumentType]
+    def came_back(self, value: T | None, error: Exception | None, begun_ns: int, ended_ns: int) -> None:
+        """Keep what a call yielded."""
+        self._value, self.error, self.begun_ns, self.ended_ns = value, error, begun_ns, ended_ns
 
-
-@dataclass(slots=True)
-class Answer:
-    """A call is back: ``deliver`` hands its value over (in the asking thread), or ``error`` says why there is none."""
-
-    job: Job[object]
-    begun_ns: int
-    ended_ns: int
-    deliver: Callable[[], None] | None = None
-    error: Exception | None = None
-
-    @property
-    def seconds(self) -> float:
-        """Wall time the call took."""
-        return (self.ended_ns - self.begun_ns) / NS
+    def deliver(self) -> None:
+        """Hand the value of the last call over (in the asking thread; there is one if there is no error)."""
+        value, self._value = self._value, None
+        self._take(cast(T, value))
 
 
 class Relieved(BaseException):
@@ -81,17 +76,22 @@ class Crew:
         self._clock = clock
         self._lock = threading.Lock()
         self._waiting: deque[Job[object]] = deque()
-        self._answers: deque[Answer] = deque()
-        self._bell: SimpleQueue[bool] = SimpleQueue()
+        self._back: list[Job[object]] = []
+        self._bell = threading.Lock()
+        self._bell.acquire()
+        self._alarm = Alarm()
+        self._stopped = False
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
         self._loop: Callable[[], None] | None = None
         self._call_ns: int | None = None
         self._rest_until_ns = 0
+        self.out = 0
+        """Jobs that were asked for and have not been returned by ``wait``."""
         self.term = 0
         """How often the lead was taken."""
 
     def run(self, loop: Callable[[], None]) -> None:
-        """Run ``loop`` in whichever thread leads, until it returns; raises what it raises."""
+        """Run ``loop`` in whichever thread leads, until it returns; raises what it raises. Once."""
         self._loop = loop
         self._rest_until_ns = self._clock()
         self._lock.acquire()
@@ -106,20 +106,20 @@ class Crew:
         self._call_ns = None
         threading.Thread(target=self._deputise, args=(self.term,), name=f"deputy {self.term}", daemon=True).start()
         assert self._loop is not None
+        error: BaseException | None = None
         try:
             self._loop()
         except Relieved:
             return
-        except BaseException as error:
-            self.term += 1
-            self._ended.put(error)
-        else:
-            self.term += 1
-            self._ended.put(None)
+        except BaseException as raised:  # handed to the thread that called ``run``
+            error = raised
+        self.term += 1
+        self._alarm.put_off(0.001)
+        self._ended.put(error)
         self._lock.release()
 
     def _deputise(self, term: int) -> None:
-        """Look after each round whether the leader is stuck in a call; then lead."""
+        """Look when the alarm goes off whether the leader is stuck in a call; then lead."""
         while term == self.term:
             now, since = self._clock(), self._call_ns
             if since is None:
@@ -131,47 +131,75 @@ class Crew:
                         self._lead()
                         return
                     self._lock.release()
-            time.sleep(max(pause, 0.001))
+            self._alarm.wait(max(pause, 0.001))
+        self._alarm.close()
 
     def ask(self, jobs: Sequence[Job[object]], now_ns: int) -> None:
         """Have these (idle) jobs run by ``wait``, in this order."""
         for job in jobs:
             job.asked_ns = now_ns
+        self.out += len(jobs)
         self._waiting.extend(jobs)
 
-    def wait(self, until_ns: int) -> list[Answer] | None:
-        """Make the calls asked for, or rest until ``until_ns`` or an answer comes; None once ``stop`` was called."""
+    def wait(self, until_ns: int) -> list[Job[object]] | None:
+        """Make the calls asked for, or rest until ``until_ns`` or a call is back; None once ``stop`` was called.
+
+        Returns the jobs that are back, each with its value or error.
+        """
+        if self._waiting:
+            self._make_calls(until_ns)
+        if not self._back:
+            self._rest(until_ns)
+        if self._stopped:
+            return None
+        back, self._back = self._back, []
+        for job in back:
+            job.asked_ns = None
+        self.out -= len(back)
+        return back
+
+    def _make_calls(self, until_ns: int) -> None:
+        """Make the calls asked for one after the other, at least one, until ``until_ns``."""
         term, waiting, clock, lock = self.term, self._waiting, self._clock, self._lock
+        begun = clock()
         while waiting:
             job = waiting.popleft()
-            begun = self._call_ns = clock()
+            self._call_ns = begun
+            value = error = None
             lock.release()
-            answer = job.run(begun, clock)
+            try:
+                value = job.call(begun)
+            except Exception as raised:  # handed to the asking thread, which knows the kinds
+                error = raised
+            ended = clock()
             lock.acquire()
-            self._answers.append(answer)
+            job.came_back(value, error, begun, ended)
+            self._back.append(job)
             if term != self.term:
                 lock.release()
-                self._bell.put(True)
+                self._ring()
                 raise Relieved
-            self._call_ns = None
-            if answer.ended_ns >= until_ns:
+            begun = ended
+            if ended >= until_ns:
                 break
-        going = True
-        if not self._answers:
-            self._rest_until_ns = until_ns
-            self._lock.release()
-            with suppress(Empty):
-                going = self._bell.get(timeout=max(0.0, (until_ns - self._clock()) / NS))
-            self._lock.acquire()
-        elif not self._bell.empty():
-            going = self._bell.get()
-        if not going:
-            return None
-        answers = [self._answers.popleft() for _ in range(len(self._answers))]
-        for answer in answers:
-            answer.job.asked_ns = None
-        return answers
+        self._call_ns = None
+
+    def _rest(self, until_ns: int) -> None:
+        """Sleep until ``until_ns`` or the bell."""
+        left_s = (until_ns - self._clock()) / NS
+        if left_s <= 0:
+            return
+        self._rest_until_ns = until_ns
+        self._alarm.put_off(left_s + HELP_S)
+        self._lock.release()
+        self._bell.acquire(timeout=left_s)
+        self._lock.acquire()
+
+    def _ring(self) -> None:
+        with suppress(RuntimeError):  # it rings already
+            self._bell.release()
 
     def stop(self) -> None:
         """End ``wait`` soon; from any thread."""
-        self._bell.put(False)
+        self._stopped = True
+        self._ring()

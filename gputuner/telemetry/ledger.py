@@ -34,28 +34,32 @@ class Ledger:
         self._scan = Schedule(RESCAN_S, now_ns)
         self._pauses = Backoff(FIRST_RESCAN_S, RESCAN_S)
         self._all_failed = False
+        self._ready: tuple[CardWatch, ...] | None = None
         self.error_code = "telemetry_failing"
         """Code of the last error that was not about one card being lost."""
         self._samples: list[Sample] = []
+        self._newest_ns = 0
+        self._in_order = True
+        """No slow sample is among the held ones and each is newer than the one before: they are rows as they are."""
         self._processes: list[CardProcesses] = []
         self._gaps: list[Gap] = []
         self._xids: list[XidSeen] = []
         self._changed: list[CardInfo] = []
 
-    def ready(self) -> list[CardWatch]:
-        """The cards that are neither lost nor asleep."""
-        return [watch for watch in self.watches.values() if watch.ready]
+    def ready(self) -> tuple[CardWatch, ...]:
+        """The cards that are neither lost nor asleep; the very same object until a scan or until that changes."""
+        if self._ready is None:
+            self._ready = tuple(watch for watch in self.watches.values() if watch.ready)
+        return self._ready
 
     @property
     def all_failing(self) -> bool:
         """True while there are ready cards and each gives nothing but errors."""
-        known = False
-        for watch in self.watches.values():
-            if watch.ready:
-                if not watch.failing:
-                    return False
-                known = True
-        return known
+        ready = self.ready()
+        for watch in ready:
+            if not watch.failing:
+                return False
+        return bool(ready)
 
     def scan_due(self, now_ns: int) -> bool:
         """True if the cards are to be scanned now."""
@@ -65,6 +69,7 @@ class Ledger:
         """Take what a scan found."""
         away = {uuid for uuid, watch in self.watches.items() if not watch.ready}
         self._changed.extend(take_scan(self.watches, found, now_ns, self._gap_after_s))
+        self._ready = None
         for watch in self.ready():
             if watch.info.uuid in away:
                 self.tell("telemetry_card_found", now_ns, card=watch.info.uuid)
@@ -89,13 +94,18 @@ class Ledger:
         if not sample.values:
             if asleep(sample):
                 self._changed.append(watch.slept())
+                self._ready = None
                 self._scan_soon(now_ns)
                 return False
             if failed_wholly(sample):
                 self._samples.append(sample)
+                self._in_order = False
                 self._failed(watch, now_ns)
                 return False
         self._samples.append(sample)
+        if sample.t_ns <= self._newest_ns:
+            self._in_order = False
+        self._newest_ns = sample.t_ns
         failing = watch.failing
         gap = watch.good(sample.t_ns)
         if gap is not None:
@@ -111,6 +121,7 @@ class Ledger:
         watch = self.watches.get(sample.card)
         if watch is not None and watch.ready:
             self._samples.append(sample)
+            self._in_order = False
             self._processes.append(table)
 
     def error(self, card: str, error: Exception, now_ns: int, fast: bool = True) -> None:
@@ -120,6 +131,7 @@ class Ledger:
             return
         if isinstance(error, DeviceLost):
             self._changed.append(watch.lost(now_ns))
+            self._ready = None
             self.tell("telemetry_card_lost", now_ns, card=card)
             self._scan_soon(now_ns)
         elif fast:
@@ -149,7 +161,7 @@ class Ledger:
             return None
         tick = Tick(
             t_ns=t_ns,
-            samples=merged(self._samples),
+            samples=tuple(self._samples) if self._in_order else merged(self._samples),
             processes=tuple(self._processes),
             gaps=tuple(self._gaps),
             xids=tuple(self._xids),
@@ -157,4 +169,5 @@ class Ledger:
         )
         for held in (self._samples, self._processes, self._gaps, self._xids, self._changed):
             held.clear()
+        self._in_order = True
         return tick

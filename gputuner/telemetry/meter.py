@@ -3,12 +3,18 @@
 import os
 import time
 from collections import deque
-from statistics import median
+from collections.abc import Iterable
 
 from gputuner.telemetry.feed import CallCost
 
-RECENT = 240
-"""Readings that medians are taken over (two minutes of one card at 2 Hz)."""
+RECENT = 120
+"""Readings that medians are taken over (a minute of one card at 2 Hz)."""
+
+
+def _median(numbers: Iterable[float]) -> float:
+    """The lower median: one of ``numbers``."""
+    ordered = sorted(numbers)
+    return ordered[(len(ordered) - 1) // 2]
 
 
 class Meter:
@@ -43,11 +49,11 @@ class Meter:
     def cost(self, kind: str) -> CallCost | None:
         """Median and worst time of the calls of one kind."""
         seconds = self._seconds.get(kind)
-        return CallCost(median_s=median(seconds), worst_s=self._worst[kind]) if seconds else None
+        return CallCost(median_s=_median(seconds), worst_s=self._worst[kind]) if seconds else None
 
     def interval_s(self) -> float | None:
         """Median real time between two readings of a card."""
-        return median(self._intervals) if self._intervals else None
+        return _median(self._intervals) if self._intervals else None
 
     def age_s(self, now_ns: int) -> float:
         """Seconds since the start."""
@@ -62,8 +68,11 @@ class Meter:
     def memory_bytes() -> int | None:
         """Resident memory of this process; None where the system does not tell (no ``/proc``)."""
         try:
-            with open("/proc/self/statm", "rb", buffering=0) as told:
-                pages = int(told.read(200).split()[1])
+            descriptor = os.open("/proc/self/statm", os.O_RDONLY)
+            try:
+                pages = int(os.read(descriptor, 200).split()[1])
+            finally:
+                os.close(descriptor)
             return pages * os.sysconf("SC_PAGE_SIZE")
         except (OSError, ValueError, IndexError, AttributeError):
             return None

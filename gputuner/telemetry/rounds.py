@@ -16,17 +16,18 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Sample, XidSeen
-from gputuner.telemetry.crew import Answer, Crew, Job
+from gputuner.telemetry.crew import Crew, Job
 from gputuner.telemetry.feed import Notice
 from gputuner.telemetry.ledger import Ledger
 from gputuner.telemetry.meter import Meter
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.schedule import NS, Backoff, Schedule
+from gputuner.telemetry.watch import CardWatch
 from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked
 
 T = TypeVar("T")
 
-HEALTH_S = 5.0
+HEALTH_S = 10.0
 QUIET_S = 1.0
 """After so long without a line (or a quarter of the deadline) a sign of life is sent."""
 SLOW_GRACE_S = 0.05
@@ -71,13 +72,16 @@ class Rounds:
         self._crew = Crew(clock)
         self._jobs: dict[tuple[str, str], Job[object]] = {}
         self._fast = Schedule(1 / rates.fast_hz, now, punctual=True)
-        self._slow: dict[str, Schedule] = {}
+        self._slow = Schedule(rates.slow_s, now + round(rates.slow_s * NS))
+        self._slow_owed: set[str] = set()
+        self._ready: tuple[CardWatch, ...] = ()
+        self._fast_jobs: list[tuple[CardWatch, Job[object]]] = []
         self._health = Schedule(HEALTH_S, now + NS)
         self._reopen_pauses = Backoff()
         self._reopen_ns: int | None = None
         self._resumed = False
         self._round: list[Job[object]] = []
-        self._round_ns = self._sent_ns = now
+        self._round_ns = self._sent_ns = self._now_ns = now
         self._open = self._failing = False
         self._quiet_s = min(QUIET_S, rates.hang_s / 4)
         self._grace_s = min(0.5 / rates.fast_hz, 0.2)
@@ -112,13 +116,13 @@ class Rounds:
         if self._fast.take(now):
             self._begin(now)
         until = min(self._fast.next_ns, self._close_ns()) if self._open else self._fast.next_ns
-        answers = self._crew.wait(until)
-        if answers is None:
+        back = self._crew.wait(until)
+        if back is None:
             return False
-        for answer in answers:
-            self._take(answer)
-        now = self._clock()
-        if self._open and now >= self._close_ns():
+        self._now_ns = now = self._clock()
+        for job in back:
+            self._take(job)
+        if self._open and (not self._crew.out or now >= self._close_ns()):
             self._send_tick(now)
         return True
 
@@ -142,54 +146,70 @@ class Rounds:
             else:
                 self._plan(now)
             self._crew.ask(self._round, now)
-        news = self._tell_hung(now) or self._ledger.all_failing is not self._failing
+        news = self._ledger.all_failing is not self._failing
+        if self._crew.out > len(self._round) or self._hung_told:
+            news = self._tell_hung(now) or news
         if self._health.take(now) or news or now - self._sent_ns >= self._quiet_s * NS:
             self._send_health(now)
 
     def _plan(self, now: int) -> None:
         """Put into the round what is due, fast readings first."""
-        slow: list[str] = []
         ready = self._ledger.ready()
-        for watch in ready:
+        if ready is not self._ready:
+            self._know(ready)
+        if not ready:
+            self._plan_scan(now)
+            return
+        for watch, job in self._fast_jobs:
             if watch.retry_ns is None or watch.wants(now):
-                uuid = watch.info.uuid
-                self._plan_fast(uuid)
-                if not watch.failing and self._slow_due(uuid, now):
-                    slow.append(uuid)
-        if ready:
-            self._put(XIDS, "", self._ledger.xids, self._call_xids)
-        for uuid in slow:
-            self._put(SLOW, uuid, self._slow_read, self._call_slow, uuid)
+                self._plan_fast(job)
+        self._put(XIDS, "", self._ledger.xids, self._call_xids)
+        if self._slow.take(now):
+            self._slow_owed.update(watch.info.uuid for watch in ready)
+        if self._slow_owed:
+            self._plan_slow(ready, now)
+        self._plan_scan(now)
+
+    def _know(self, ready: tuple[CardWatch, ...]) -> None:
+        """Other cards are ready than before; what is new is read in both tiers at once."""
+        known = {watch.info.uuid for watch in self._ready}
+        self._slow_owed.update(watch.info.uuid for watch in ready if watch.info.uuid not in known)
+        self._ready, self._fast_jobs = ready, [(watch, self._fast_job(watch.info.uuid)) for watch in ready]
+
+    def _fast_job(self, uuid: str) -> Job[object]:
+        return self._job(FAST, uuid, self._fast_read, self._source.sample, uuid, FAST)
+
+    def _plan_fast(self, job: Job[object]) -> None:
+        self._meter.ticks += 1
+        if job.asked_ns is None:
+            self._round.append(job)
+        else:
+            self._meter.missed += 1
+
+    def _plan_slow(self, ready: tuple[CardWatch, ...], now: int) -> None:
+        """All cards in one round: the way through the code is then walked once per period."""
+        for watch in ready:
+            uuid = watch.info.uuid
+            if uuid in self._slow_owed and watch.wants(now) and not watch.failing:
+                self._put(SLOW, uuid, self._slow_read, self._call_slow, uuid)
+                self._slow_owed.discard(uuid)
+
+    def _plan_scan(self, now: int) -> None:
         if self._ledger.scan_due(now):
             self._put(SCAN, "", self._scanned, self._call_scan)
 
-    def _plan_fast(self, uuid: str) -> None:
-        self._meter.ticks += 1
-        if not self._put(FAST, uuid, self._fast_read, self._source.sample, uuid, FAST):
-            self._meter.missed += 1
-
-    def _slow_due(self, uuid: str, now: int) -> bool:
-        """Slow readings of several cards are spread over the period, after a first one at once."""
-        slow = self._slow.get(uuid)
-        if slow is None:
-            place = list(self._ledger.watches).index(uuid) / len(self._ledger.watches)
-            start_ns = now + round((1 + place) * self._rates.slow_s * NS)
-            self._slow[uuid] = Schedule(self._rates.slow_s, start_ns)
-            return True
-        return slow.take(now)
-
-    def _put(self, kind: str, card: str, take: Callable[[T], None], call: Callable[..., T], *told: str) -> bool:
-        """Put the job of this kind and card into the round; False if it is still out.
-
-        It is made when first needed: ``call`` gets what it is ``told`` and the time.
-        """
+    def _job(self, kind: str, card: str, take: Callable[[T], None], call: Callable[..., T], *told: str) -> Job[object]:
+        """The job of this kind and card; made when first needed: ``call`` gets what it is ``told`` and the time."""
         job = self._jobs.get((kind, card))
         if job is None:
             job = self._jobs[kind, card] = Job(kind, card, partial(call, *told), take)  # pyright: ignore[reportArgumentType]
-        if job.asked_ns is not None:
-            return False
-        self._round.append(job)  # pyright: ignore[reportArgumentType]
-        return True
+        return job  # pyright: ignore[reportReturnType]
+
+    def _put(self, kind: str, card: str, take: Callable[[T], None], call: Callable[..., T], *told: str) -> None:
+        """Put the job of this kind and card into the round, unless it is still out."""
+        job = self._job(kind, card, take, call, *told)
+        if job.asked_ns is None:
+            self._round.append(job)
 
     def _call_slow(self, card: str, t_ns: int) -> tuple[Sample, CardProcesses]:
         return self._source.sample(card, SLOW, t_ns), self._source.processes(card, t_ns)
@@ -206,14 +226,13 @@ class Rounds:
             again()
         return self._source.cards()
 
-    def _take(self, answer: Answer) -> None:
-        job = answer.job
-        seconds = answer.seconds
+    def _take(self, job: Job[object]) -> None:
+        seconds = (job.ended_ns - job.begun_ns) / NS
         self._meter.called(job.kind, seconds)
-        if answer.error is not None:
-            self._take_error(job, answer.error, self._clock())
-        elif answer.deliver is not None and seconds <= self._rates.hang_s:
-            answer.deliver()
+        if job.error is not None:
+            self._take_error(job, job.error, self._now_ns)
+        elif seconds <= self._rates.hang_s:
+            job.deliver()
 
     def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
         if job.kind == REOPEN:
@@ -227,7 +246,7 @@ class Rounds:
             _log.error("%s %s failed", job.kind, job.card, exc_info=error)
 
     def _fast_read(self, sample: Sample) -> None:
-        if self._ledger.fast(sample, self._clock()):
+        if self._ledger.fast(sample, self._now_ns):
             self._meter.sampled(sample.card, sample.t_ns)
             self._reopen_pauses.reset()
 
@@ -235,7 +254,7 @@ class Rounds:
         self._ledger.slow(*read)
 
     def _scanned(self, found: tuple[CardInfo, ...]) -> None:
-        self._ledger.scan(found, self._clock())
+        self._ledger.scan(found, self._now_ns)
 
     def _opens_anew(self, now: int) -> bool:
         """True if this round asks nothing because the library is to be opened anew."""
@@ -258,7 +277,7 @@ class Rounds:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
         for watch in self._ledger.ready():
             watch.retry_ns = None
-            self._plan_fast(watch.info.uuid)
+            self._plan_fast(self._fast_job(watch.info.uuid))
         self._crew.ask([job for job in self._round if job.idle and job.kind == FAST], now)
 
     def _has_slept(self, now: int) -> bool:

@@ -32,6 +32,8 @@ class CardWatch:
     scan finds it awake. Each return to ready closes one gap, from the last good sample to the first new one.
     """
 
+    __slots__ = ("_gap_after_ns", "_pauses", "_why", "failures", "info", "last_good_ns", "retry_ns")
+
     def __init__(self, info: CardInfo, gap_after_s: float) -> None:
         """Watch ``info``; a silence longer than ``gap_after_s`` is a gap even if nothing failed."""
         self.info = info

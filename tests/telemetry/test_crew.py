@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from gputuner.telemetry.crew import Answer, Crew, Job
+from gputuner.telemetry.crew import Crew, Job
 
 S = 1_000_000_000
 
 
-def lead(crew: Crew, jobs: list[Job[object]], enough: Callable[[list[Answer]], bool]) -> list[Answer]:
-    """The answers once there are enough of them, from a loop that the crew runs."""
-    answers: list[Answer] = []
+def lead(crew: Crew, jobs: list[Job[object]], enough: Callable[[list[Job[object]]], bool]) -> list[Job[object]]:
+    """The jobs that are back once there are enough of them, from a loop that the crew runs."""
+    back: list[Job[object]] = []
     asked: list[bool] = []
     deadline = time.monotonic_ns() + 30 * S
 
@@ -21,14 +21,14 @@ def lead(crew: Crew, jobs: list[Job[object]], enough: Callable[[list[Answer]], b
         if not asked:
             asked.append(True)
             crew.ask(jobs, 1)
-        while not enough(answers):
+        while not enough(back):
             got = crew.wait(deadline)
             assert got is not None
             assert time.monotonic_ns() < deadline
-            answers.extend(got)
+            back.extend(got)
 
     crew.run(loop)
-    return answers
+    return back
 
 
 def test_a_stuck_call_does_not_hold_the_rest_of_its_round() -> None:
@@ -38,18 +38,18 @@ def test_a_stuck_call_does_not_hold_the_rest_of_its_round() -> None:
     jobs = [Job("fast", str(i), call, taken.append) for i, call in enumerate(calls)]
     left: list[bool] = []
 
-    def enough(got: list[Answer]) -> bool:
+    def enough(got: list[Job[object]]) -> bool:
         if len(got) == 3:
             left[:] = [job.idle for job in jobs]
             gate.set()
         return len(got) == 4
 
-    answers = lead(Crew(time.monotonic_ns), jobs, enough)
-    assert [answer.job.card for answer in answers] == ["0", "2", "3", "1"]
+    back = lead(Crew(time.monotonic_ns), jobs, enough)
+    assert [job.card for job in back] == ["0", "2", "3", "1"]
     assert left == [True, False, True, True]
-    for answer in answers:
-        assert answer.deliver is not None
-        answer.deliver()
+    for job in back:
+        assert job.error is None
+        job.deliver()
     assert taken == [0, 2, 3, True]
 
 
@@ -67,9 +67,11 @@ def test_errors_come_back_with_their_job() -> None:
     def fails(_t_ns: int) -> object:
         raise ValueError("no")
 
-    (answer,) = lead(Crew(time.monotonic_ns), [Job("scan", "", fails, print)], bool)
-    assert isinstance(answer.error, ValueError)
-    assert answer.deliver is None
+    taken: list[object] = []
+    (job,) = lead(Crew(time.monotonic_ns), [Job("scan", "", fails, taken.append)], bool)
+    assert isinstance(job.error, ValueError)
+    assert job.idle
+    assert not taken
 
 
 def test_what_the_loop_raises_is_raised_where_it_was_started() -> None:

@@ -110,3 +110,33 @@ def test_after_a_suspend_sampling_pauses_the_library_is_opened_anew_and_a_gap_is
     assert source.opened == 1
     gap = next(gap for line in told.of(Ticked) for gap in line.tick.gaps)
     assert gap.t1_ns - gap.t0_ns >= 2 * S
+
+
+def test_slow_readings_of_all_cards_come_in_one_round_after_the_fast_ones() -> None:
+    class Two(Source):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[tuple[Tier, str]] = []
+
+        def cards(self) -> tuple[CardInfo, ...]:
+            return tuple(CardInfo(uuid=uuid, index=index, name="A") for index, uuid in enumerate("ab"))
+
+        def sample(self, card: str, tier: Tier, t_ns: int) -> Sample:
+            self.asked.append((tier, card))
+            return super().sample(card, tier, t_ns)
+
+    told, source = Told(), Two()
+    told.rounds = Rounds(source, Rates(fast_hz=10.0, slow_s=0.3), told)
+    told.enough = lambda: source.asked.count((Tier.SLOW, "b")) >= 3
+    run(told.rounds)
+    slow = [place for place, asked in enumerate(source.asked) if asked == (Tier.SLOW, "a")]
+    for place in slow[:3]:
+        assert source.asked[place - 2 : place + 2] == [
+            (Tier.FAST, "a"),
+            (Tier.FAST, "b"),
+            (Tier.SLOW, "a"),
+            (Tier.SLOW, "b"),
+        ]
+    assert slow[1] - slow[0] > 4  # fast rounds alone lie between
+    rows = [sample for line in told.of(Ticked) for sample in line.tick.samples]
+    assert {Quantity.CORE_TEMPERATURE_C, Quantity.FAN_FRACTION} in [set(row.values) for row in rows]

@@ -22,6 +22,8 @@ class Card:
         fan_turned: True once the tachometer has told a speed; from then on 0 rpm means a fan that stands.
     """
 
+    __slots__ = ("binding", "fan_count", "fan_turned", "fast", "handle", "info", "once", "slow")
+
     def __init__(self, binding: Binding, handle: Any, info: CardInfo) -> None:
         """Hold a handle that answered."""
         self.binding = binding
@@ -55,6 +57,20 @@ class Asker:
         types: ``nvmlValueType_t`` of the fields that were answered.
         direct: the calls that ``direct`` has made ready, if any; ``learn_ns`` when to try that next.
     """
+
+    __slots__ = (
+        "binding",
+        "card",
+        "direct",
+        "gpm",
+        "handle",
+        "learn_ns",
+        "refused",
+        "rejected",
+        "t_ns",
+        "trouble",
+        "types",
+    )
 
     def __init__(self, card: Card) -> None:
         """Ask ``card``; nothing is remembered yet."""

@@ -5,8 +5,9 @@ from struct import pack
 
 from gputuner.devices.nvml import plausible
 from gputuner.devices.nvml.card import Asker
-from gputuner.devices.nvml.direct import Call, Direct, learned
+from gputuner.devices.nvml.direct import Direct, learned
 from gputuner.devices.nvml.errors import Failed
+from gputuner.devices.nvml.layout import Call
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
 from gputuner.model.readings import Reason

@@ -1,10 +1,14 @@
 # pyright: standard
 """The process table of a card: who holds memory, who computes, and what nobody visible owns."""
 
+import ctypes
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from struct import Struct, pack
 from typing import Any
 
-from gputuner.devices.nvml.card import Asker
+from gputuner.devices.nvml.card import ASK_AGAIN_NS, Asker
 from gputuner.devices.nvml.errors import Failed, reason_of
 from gputuner.devices.nvml.fast import MEMORY
 from gputuner.devices.nvml.people import People
@@ -12,10 +16,17 @@ from gputuner.devices.nvml.plausible import ALL_ONES_32, ALL_ONES_64
 from gputuner.model.readings import Reason
 from gputuner.model.samples import CardProcesses, ProcessOnCard
 
-_KINDS: tuple[tuple[bool, str], ...] = (
-    (True, "nvmlDeviceGetComputeRunningProcesses"),
-    (False, "nvmlDeviceGetGraphicsRunningProcesses"),
+
+def _versions(name: str) -> tuple[str, ...]:
+    return (f"{name}_v3", f"{name}_v2", name)
+
+
+_KINDS: tuple[tuple[bool, tuple[str, ...]], ...] = (
+    (True, _versions("nvmlDeviceGetComputeRunningProcesses")),
+    (False, _versions("nvmlDeviceGetGraphicsRunningProcesses")),
 )
+_LEARN_AGAIN_NS = 60 * 10**9
+"""After this time it is tried again to make the questions of ``Nobody`` ready."""
 WINDOW_US = 5_000_000
 """Utilisation samples older than this are not what a process does now."""
 
@@ -26,6 +37,47 @@ class _Use:
     memory_bytes: int | None
 
 
+class Nobody:
+    """The questions whether there is a process at all and how much memory is in use, made ready once.
+
+    A card without processes is the rule on most machines. The binding makes structures for each of these questions.
+    """
+
+    _USED = Struct("=32xQ")
+
+    def __init__(self, asker: Asker, names: list[str]) -> None:
+        """Ask about the lists of ``names``, which this card has."""
+        self._until_ns = asker.t_ns + ASK_AGAIN_NS
+        self._info = asker.card.info
+        self._memory = bytearray(pack("=I36x", 0x2000028))
+        self._counts = (ctypes.c_uint * len(names))()
+        view = ctypes.c_char.from_buffer(self._memory)
+        self._calls: list[Callable[[], int]] = []
+        at = ctypes.addressof(self._counts)
+        for place, name in enumerate(names):
+            self._bind(asker, name, ctypes.c_void_p(at + 4 * place), None)
+        self._bind(asker, MEMORY[0], ctypes.c_void_p(ctypes.addressof(view)))
+        self._view = view
+        self._complete = len(self._calls) == len(names) + 1
+
+    def _bind(self, asker: Asker, name: str, *args: Any) -> None:
+        function = asker.binding.pointer(name)
+        if function is not None:
+            self._calls.append(partial(function, asker.handle, *args))
+
+    def used_bytes(self, asker: Asker) -> int | None:
+        """Memory in use if no process is on the card; None if there are some or it must be asked the ordinary way."""
+        if not self._complete or asker.t_ns >= self._until_ns or asker.card.info is not self._info:
+            return None
+        for place in range(len(self._counts)):
+            self._counts[place] = 0
+        for call in self._calls:
+            if call():  # a list that does not fit into no room, or a failure
+                return None
+        used = int(self._USED.unpack_from(self._memory)[0])
+        return None if any(self._counts) or used == ALL_ONES_64 else used
+
+
 class ProcessTable:
     """Reads the processes of one card; remembers the newest utilisation sample, which the driver asks for."""
 
@@ -33,6 +85,8 @@ class ProcessTable:
         """Begin with no utilisation sample seen."""
         self._people = People()
         self._last_seen_us = 0
+        self._nobody: Nobody | None = None
+        self._learn_ns = 0
 
     def read(self, asker: Asker, t_ns: int, unix_us: int) -> CardProcesses:
         """The table at ``t_ns``; ``unix_us`` is the calendar time in µs, by which the driver stamps utilisation.
@@ -40,17 +94,27 @@ class ProcessTable:
         Raises:
             DeviceLost: the card is gone.
         """
+        nobody, self._nobody = self._nobody, None
+        used = nobody.used_bytes(asker) if nobody is not None else None
+        if used is not None:
+            self._nobody = nobody
+            return CardProcesses(card=asker.card.info.uuid, t_ns=t_ns, processes=(), unowned_bytes=used)
         uses: dict[int, _Use] = {}
         refused: Failed | None = None
-        for compute, name in _KINDS:
-            answer = asker.first((f"{name}_v3", f"{name}_v2", name))
+        told: list[str] = []
+        for compute, names in _KINDS:
+            answer = asker.first(names)
             if type(answer) is Failed:
                 refused = answer if compute else refused
                 continue
+            told.append(next(name for name in names if asker.refused.get((name,), (None, 0))[1] <= t_ns))
             for entry in answer:
                 self._add(asker, uses, entry, compute)
         if refused is not None and not uses:
             return CardProcesses(card=asker.card.info.uuid, t_ns=t_ns, processes=(), reason=reason_of(refused.code))
+        if refused is None and not uses and t_ns >= self._learn_ns:
+            self._nobody = Nobody(asker, told)
+            self._learn_ns = t_ns + _LEARN_AGAIN_NS
         busy = self._utilisation(asker, unix_us) if uses else {}
         self._people.keep(set(uses))
         silent = Reason.NOT_WITH_MIG if asker.card.mig_enabled else Reason.DRIVER_MODEL

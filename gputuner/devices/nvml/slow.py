@@ -6,9 +6,10 @@ from typing import Any
 
 from gputuner.devices.nvml import gpm, plausible
 from gputuner.devices.nvml.card import Asker
-from gputuner.devices.nvml.direct import Call, Direct, learned
+from gputuner.devices.nvml.direct import Direct, learned
 from gputuner.devices.nvml.errors import Code, Failed, failed
 from gputuner.devices.nvml.fast import MEMORY
+from gputuner.devices.nvml.layout import Call
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
 from gputuner.model.readings import Reason

@@ -144,7 +144,9 @@ class NvmlSource:
             DeviceLost: the card is gone, now or before.
             DeviceError: the driver answers nothing but errors.
         """
-        found = self._reach(card)
+        found = self._inventory.ready.get(card)
+        if found is None or self._can_sleep:
+            found = self._reach(card)
         if found is None:
             return Sample(card=card, t_ns=t_ns, values={}, missing=dict.fromkeys(_BY_TIER[tier], Reason.ASLEEP))
         if tier is Tier.ONCE:

@@ -15,11 +15,13 @@ class Tick:
 
     __slots__ = ("asker", "missing", "values")
 
-    def __init__(self, asker: Asker) -> None:
-        """Begin with nothing read."""
+    def __init__(
+        self, asker: Asker, values: dict[Quantity, float] | None = None, missing: dict[Quantity, Reason] | None = None
+    ) -> None:
+        """Begin with what was read already, or nothing."""
         self.asker = asker
-        self.values: dict[Quantity, float] = {}
-        self.missing: dict[Quantity, Reason] = {}
+        self.values: dict[Quantity, float] = {} if values is None else values
+        self.missing: dict[Quantity, Reason] = {} if missing is None else missing
 
     def put(self, quantity: Quantity, answer: Any, kind: Kind) -> None:
         """Keep an answer: a raw number, checked and converted, or ``Failed``."""
