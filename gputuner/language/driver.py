@@ -51,5 +51,6 @@ TELEMETRY: dict[str, str] = {
     ),
     "telemetry_failing": N_("All cards answer with errors ({error}); they are asked again with growing pauses."),
     "telemetry_no_cards": N_("The driver works, but it knows no card."),
+    "telemetry_values_rejected": N_("The driver gives impossible values of {card} ({quantities}); they are left out."),
     "telemetry_suspended": N_("The machine slept for {slept_s:s}; nothing was read meanwhile."),
 }

@@ -12,9 +12,10 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWid
 from gputuner.gui.icons import glyph_icon
 from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.pages.monitor_numbers import MonitorHead, span_words
+from gputuner.gui.standing import lines, standing
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.chips import Chips
-from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.notice import Notice, NoticeLines
 from gputuner.gui.widgets.process_table import ProcessTable
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SPANS_S = (60, 300, 1800, 7200, 43200)
 """Time spans to choose from, in seconds."""
+CHOSEN_CARD = frozenset({"telemetry_call_hung", "telemetry_card_lost"})
+"""Of the chosen card the page says these in its own notice."""
 REPAINT_MS = 250
 """At most four repaints a second."""
 
@@ -65,6 +68,7 @@ class MonitorPage(QWidget):
         self.chips.chosen.connect(self.choose)
         self.notice = Notice()
         self.notice.acted.connect(self.live_wanted)
+        self.standing = NoticeLines()
         self.head = MonitorHead(self._theme)
         self.head.ribbon.pointed.connect(self._pointed)
         self.processes = ProcessTable(self._theme)
@@ -78,6 +82,7 @@ class MonitorPage(QWidget):
         layout.setSpacing(8)
         layout.addLayout(self._toolbar())
         layout.addWidget(self.notice)
+        layout.addWidget(self.standing)
         layout.addWidget(self.head)
         layout.addLayout(self._place, 1)
         layout.addWidget(self.processes)
@@ -220,7 +225,7 @@ class MonitorPage(QWidget):
             self.head.show_card(self.card)
         elif self._dirty:
             self.refresh()
-        elif self.card is None or not self.card.lost:
+        else:
             self._show_notice()
 
     def refresh(self) -> None:
@@ -283,13 +288,19 @@ class MonitorPage(QWidget):
         self.pause_button.setToolTip(_("Freeze or resume the pictures (Ctrl+P)"))
 
     def _show_notice(self) -> None:
-        title, more, button = self._message()
+        status = self._status()
+        title, more, button = self._message(status)
         self.notice.say(title, more, button)
+        held = standing(status, self._live.cards, self._live.now_ns)
+        here = [item for item in held if not (title and item.card == self.current and item.code in CHOSEN_CARD)]
+        self.standing.say(lines(here, self._live.cards))
 
-    def _message(self) -> tuple[str, str, str]:
-        status, card = self._status(), self.card
+    def _message(self, status: FeedStatus) -> tuple[str, str, str]:
+        card = self.card
         if self._said:
             return self._said, "", ""
+        if status.state is FeedState.ENDED:
+            return _("The stored session has been played to its end"), "", _("Back to live") if self._replayed else ""
         if self._replayed:
             return _("A stored session is played back"), "", _("Back to live")
         if status.state not in (FeedState.OK, FeedState.STARTING, FeedState.ENDED, FeedState.CLOSED):
@@ -316,7 +327,11 @@ class MonitorPage(QWidget):
                 "",
             )
         if card.info.uuid in status.hung_cards:
-            return _("{card} does not answer at the moment").format(card=card.info.title), "", ""
+            return (
+                _("{card} does not answer at the moment").format(card=card.info.title),
+                sentences.warning("telemetry_call_hung", {"card": card.info.title}),
+                "",
+            )
         return "", "", ""
 
     def _clock(self, t_ns: int) -> str:

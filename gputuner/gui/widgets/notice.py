@@ -1,10 +1,16 @@
 # pyright: standard
-"""What a page says when it has nothing else to show: a sentence, an explanation, at most one button."""
+"""What a page says when it has nothing else to show, and what a reader must know beside what it shows."""
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 
-from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.labels import Elided, label
+from gputuner.language.words import ngettext
+
+MOST_LINES = 3
+"""More would push the page's own content out of sight; the rest is counted, and told on hover."""
 
 
 class Notice(QFrame):
@@ -53,3 +59,42 @@ class Notice(QFrame):
         self._button.setText(button)
         self._button.setVisible(bool(button))
         self.setVisible(bool(title))
+
+
+class NoticeLines(QFrame):
+    """Sentences that hold just now, one a line; nothing to press, nothing that takes the focus."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self.texts: tuple[str, ...] = ()
+        """All that is said, also what only the tooltip has room for."""
+        self._lines = [Elided() for _number in range(MOST_LINES)]
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 6, 12, 6)
+        layout.setSpacing(2)
+        for line in self._lines:
+            layout.addWidget(line)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self.hide()
+
+    @property
+    def text(self) -> str:
+        """What is written in the lines, before it is shortened to the room there is."""
+        return "\n".join(line.whole for line in self._lines if line.whole)
+
+    def say(self, texts: Sequence[str]) -> None:
+        """Say these sentences; none hides the panel."""
+        if tuple(texts) == self.texts:
+            return
+        self.texts = tuple(texts)
+        shown, rest = list(texts), [*texts[MOST_LINES - 1 :]]
+        if len(shown) > MOST_LINES:
+            more = ngettext("and {count} more", "and {count} more", len(rest)).format(count=len(rest))
+            shown = [*shown[: MOST_LINES - 1], more]
+        for number, line in enumerate(self._lines):
+            words = shown[number] if number < len(shown) else ""
+            last = number == MOST_LINES - 1 and len(self.texts) > MOST_LINES
+            line.show_text(words, "\n".join(rest) if last else "")
+            line.setVisible(bool(words))
+        self.setVisible(bool(texts))
