@@ -86,9 +86,9 @@ class WindowPorts:
         """
         return self._setup.start(Record(), self._chosen(cards))
 
-    def sessions(self) -> Sequence[Entry]:
-        """All stored sessions, newest first."""
-        return self._setup.sessions.entries()
+    def sessions(self, also: Sequence[Path] = ()) -> Sequence[Entry]:
+        """All stored sessions, newest first, and before them the files named."""
+        return self._setup.sessions.entries(also)
 
     def open_session(self, path: Path) -> SessionReader:
         """Open a session.

@@ -47,6 +47,7 @@ class Conductor(QObject):
         self.home: Feed = ports.feed
         self.feed = self.home
         self.last_session: Path | None = None
+        self._named: dict[Path, None] = {}
         self._recording_since: float | None = None
         self._second = QTimer(self)
         self._second.setInterval(1000)
@@ -113,7 +114,12 @@ class Conductor(QObject):
         def answer(entries: tuple[SessionEntry, ...]) -> None:
             self.listed.emit(entries)
 
-        self.background.ask(lambda: tuple(self.ports.sessions()), answer, self.failed.emit)
+        named = tuple(self._named)
+        self.background.ask(lambda: tuple(self.ports.sessions(named)), answer, self.failed.emit)
+
+    def keep_listed(self, path: Path) -> None:
+        """List this file too as long as the window is open, wherever it lies."""
+        self._named[path] = None
 
     def open_session(self, path: Path) -> None:
         """Read a session for showing."""

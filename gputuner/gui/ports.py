@@ -111,6 +111,11 @@ class SessionEntry(Protocol):
         """Why there is no summary."""
         ...
 
+    @property
+    def outside(self) -> bool:
+        """True for a file that was named and does not lie in the data folder."""
+        ...
+
 
 class Series(Protocol):
     """One quantity of one card over time; arrays of equal length without NaN."""
@@ -262,8 +267,8 @@ class Ports(Protocol):
         """
         ...
 
-    def sessions(self) -> Sequence[SessionEntry]:
-        """All stored sessions, newest first."""
+    def sessions(self, also: Sequence[Path] = ()) -> Sequence[SessionEntry]:
+        """All stored sessions, newest first; before them the files ``also`` that are not among them."""
         ...
 
     def open_session(self, path: Path) -> SessionReader:

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtCore import QEvent, QMimeData, Signal
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from gputuner.gui.actions import Actions
@@ -27,6 +27,10 @@ PAGES = ("monitor", "tune", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
+SESSION_SUFFIX = ".sqlite"
+"""Files that may be dropped on the window."""
+
+
 def page_words() -> dict[str, str]:
     """Names of the pages."""
     return {"monitor": _("Monitor"), "tune": _("Tune"), "sessions": _("Sessions")}
@@ -46,6 +50,7 @@ class MainWindow(QMainWindow):
         self.conductor = Conductor(ports, self)
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
+        self.setAcceptDrops(True)
         self.resize(1366, 768)
         self.actions_ = Actions(self)
         self.rebuild()
@@ -172,8 +177,11 @@ class MainWindow(QMainWindow):
         setup.share.setChecked(share)
 
     def open_file(self, path: Path) -> None:
-        """Show a stored session."""
+        """Show a stored session; one outside the data folder is listed as long as the window is open."""
+        self.conductor.keep_listed(path)
         self.sessions.select(path)
+        if self.page == "sessions":
+            self.conductor.list_sessions()
         self.show_page("sessions")
 
     def fold_navigation(self) -> None:
@@ -183,6 +191,17 @@ class MainWindow(QMainWindow):
     def open_palette(self) -> None:
         """Show the command palette."""
         self.palette_panel.open(self.actions_.entries)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Session files may be dropped on the window."""
+        if _dropped(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the session files that were dropped."""
+        for path in _dropped(event.mimeData()):
+            self.open_file(path)
+        event.acceptProposedAction()
 
     def changeEvent(self, event: QEvent) -> None:
         """No repaints while minimised."""
@@ -240,3 +259,9 @@ class MainWindow(QMainWindow):
         if self.choice is Choice.SYSTEM and pick(self.choice) is not self.theme:
             self.theme = pick(self.choice)
             self._rebuild_here()
+
+
+def _dropped(data: QMimeData) -> list[Path]:
+    """The session files among what is dragged."""
+    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+    return [path for path in paths if path.suffix == SESSION_SUFFIX and path.is_file()]

@@ -1,7 +1,8 @@
 """The stored sessions of one data folder: listed, found, opened, exported, deleted."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.analysis.telemetry_quality import QualityNote
@@ -23,6 +24,8 @@ class Entry:
     path: Path
     summary: SessionSummary | None = None
     error: StoreError | None = None
+    outside: bool = False
+    """True for a file that was named and does not lie in the data folder."""
 
 
 class SessionLibrary:
@@ -32,9 +35,20 @@ class SessionLibrary:
         """Look in ``data_dir`` (it need not exist yet)."""
         self._folder = data_dir / FOLDER
 
-    def entries(self) -> tuple[Entry, ...]:
-        """Every session file, newest first; files that cannot be read come last, with their error."""
-        found = [_entry(path) for path in self._paths()]
+    def entries(self, also: Sequence[Path] = ()) -> tuple[Entry, ...]:
+        """Every session file, newest first; files that cannot be read come last, with their error.
+
+        Args:
+            also: files to list too, before the others; one that is no longer there is left out.
+        """
+        paths = self._paths()
+        here = {path.resolve() for path in paths} if also else set[Path]()
+        named = {path.resolve(): path for path in also if os.path.isfile(path)}
+        outside = [replace(_entry(path), outside=True) for real, path in named.items() if real not in here]
+        return (*outside, *self._stored(paths))
+
+    def _stored(self, paths: Sequence[Path]) -> tuple[Entry, ...]:
+        found = [_entry(path) for path in paths]
         readable = [entry for entry in found if entry.summary is not None]
         readable.sort(key=lambda entry: entry.summary.started_unix_s if entry.summary else 0.0, reverse=True)
         return (*readable, *(entry for entry in found if entry.summary is None))

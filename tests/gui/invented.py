@@ -574,6 +574,7 @@ class Entry:
     path: Path
     summary: Summary | None = None
     error: StoreError | None = None
+    outside: bool = False
 
 
 @dataclass(frozen=True)
@@ -653,6 +654,7 @@ class InMemoryPorts:
         self.recording = ScriptedRun([], session_path=None)
         self.entries: list[Entry] = []
         self.kept: dict[Path, KeptSession] = {}
+        self.summaries: dict[Path, Summary] = {}
         self.deleted: list[Path] = []
         self.exported: list[tuple[Path, str, Path]] = []
         self.replays: list[InMemoryFeed] = []
@@ -682,8 +684,10 @@ class InMemoryPorts:
         self.recording = ScriptedRun(events, hold=1)
         return self.recording
 
-    def sessions(self) -> list[Entry]:
-        return list(self.entries)
+    def sessions(self, also: Sequence[Path] = ()) -> list[Entry]:
+        listed = [entry.path for entry in self.entries]
+        outside = [Entry(p, self.summaries[p], outside=True) for p in also if p in self.summaries and p not in listed]
+        return [*outside, *self.entries]
 
     def open_session(self, path: Path) -> KeptSession:
         if path not in self.kept:

@@ -3,8 +3,12 @@
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
+from gputuner.gui.theme import Choice
 from gputuner.language import sentences
+from gputuner.model.cards import Origin
 
 S1, S2 = Path("/data/sessions/s1.sqlite"), Path("/data/sessions/s2.sqlite")
 
@@ -107,3 +111,81 @@ def test_replay_feeds_monitor_and_can_be_left(kept, qtbot, invented):
     assert replay.closed
     assert kept.conductor.feed is kept.ports.feed
     assert not kept.strip.isVisible()
+
+
+@pytest.fixture
+def outside(invented, tmp_path):
+    """Ports that also know a session outside the data folder, and its path."""
+    ports = invented.with_sessions(invented.ports())
+    path = tmp_path / "brought.sqlite"
+    path.write_bytes(b"")
+    events = invented.tune_events(origin=Origin.SIMULATED, run="brought")
+    ports.kept[path] = invented.KeptSession(events)
+    ports.summaries[path] = invented.Summary("brought", origin=Origin.SIMULATED, cards=events[0].cards)
+    return ports, path
+
+
+def test_a_named_file_outside_the_data_folder_is_listed_and_marked(open_window, outside, qtbot):
+    ports, path = outside
+    window = open_window(ports)
+    window.open_file(path)
+    page = window.sessions
+    qtbot.waitUntil(lambda: page.detail is not None and page.detail.isVisible())
+    qtbot.waitUntil(lambda: page.table.rows.keys[:1] == [str(path)])
+    assert page.table.rows.keys[1:] == [str(S1), str(S2), "/data/sessions/broken.sqlite"]
+    assert page.current == path
+    marked = [row[2].text.endswith("outside the data folder") for row in page.table.rows.cells]
+    assert marked == [True, False, False, False]
+    assert str(path) in page.table.rows.cells[0][2].hint
+    assert window.strip.words.startswith("Simulated"), "its origin is known once it is listed"
+    assert page.buttons["replay"].isEnabled()
+
+
+def test_it_stays_listed_while_the_window_is_open(open_window, outside, qtbot):
+    ports, path = outside
+    window = open_window(ports)
+    window.open_file(path)
+    qtbot.waitUntil(lambda: str(path) in window.sessions.table.rows.keys)
+    window.show_page("monitor")
+    window.choose_theme(Choice.DARK)
+    window.show_page("sessions")
+    qtbot.waitUntil(lambda: str(path) in window.sessions.table.rows.keys)
+    window.sessions.table.selectRow(1)
+    window.sessions.refresh_wanted.emit()
+    qtbot.waitUntil(lambda: window.conductor.background.pending == 0)
+    assert window.sessions.table.rows.keys[0] == str(path)
+    assert window.sessions.current == S1
+
+
+def test_a_stored_file_named_in_another_way_is_the_listed_one(open_window, invented, qtbot, tmp_path):
+    ports = invented.with_sessions(invented.ports())
+    stored = tmp_path / "stored.sqlite"
+    stored.write_bytes(b"")
+    ports.kept[stored] = ports.kept[S2]
+    ports.entries.append(invented.Entry(stored, ports.entries[1].summary))
+    (tmp_path / "link").symlink_to(tmp_path)
+    window = open_window(ports)
+    named = tmp_path / "link" / "stored.sqlite"
+    ports.kept[named] = ports.kept[S2]
+    window.open_file(named)
+    qtbot.waitUntil(lambda: window.sessions.current == stored)
+    qtbot.waitUntil(lambda: window.sessions.detail is not None and window.sessions.detail.isVisible())
+    assert window.sessions.table.rows.keys.count(str(stored)) == 1
+
+
+def test_a_dropped_session_is_opened_and_other_files_are_not_taken(open_window, outside, qtbot, tmp_path):
+    ports, path = outside
+    window = open_window(ports)
+    for file, taken in ((path, True), (tmp_path / "photo.png", False), (tmp_path / "gone.sqlite", False)):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(file))])
+        where, copy, left = QPoint(5, 5), Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+        enter = QDragEnterEvent(where, copy, data, left, Qt.KeyboardModifier.NoModifier)
+        enter.setAccepted(False)
+        window.dragEnterEvent(enter)
+        assert enter.isAccepted() is taken
+        if taken:
+            window.dropEvent(QDropEvent(QPointF(where), copy, data, left, Qt.KeyboardModifier.NoModifier))
+    qtbot.waitUntil(lambda: str(path) in window.sessions.table.rows.keys)
+    assert window.page == "sessions"
+    assert window.sessions.current == path

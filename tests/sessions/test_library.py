@@ -35,6 +35,22 @@ def test_an_absent_folder_has_no_sessions_and_is_not_made(tmp_path: Path) -> Non
     assert not (tmp_path / "none").exists()
 
 
+def test_named_files_are_listed_before_the_stored_ones_unless_they_are_among_them(tmp_path: Path) -> None:
+    stored = put(tmp_path / "data", "a", 200.0)
+    brought = put(tmp_path / "elsewhere", "b", 100.0)
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(b"no database")
+    library = SessionLibrary(tmp_path / "data")
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    also = (brought, damaged, tmp_path / "gone.sqlite", session_file(tmp_path / "link", "a"), brought)
+    found = library.entries(also)
+    assert [(entry.path, entry.outside) for entry in found] == [(brought, True), (damaged, True), (stored, False)]
+    assert found[0].summary is not None
+    assert found[0].summary.run_id == "b"
+    assert found[1].error is not None
+    assert library.entries() == found[2:]
+
+
 def test_newest_first_by_when_they_began(tmp_path: Path) -> None:
     put(tmp_path, "b", 200.0)
     put(tmp_path, "c", 100.0)

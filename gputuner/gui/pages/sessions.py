@@ -160,6 +160,8 @@ class SessionsPage(QWidget):
         self.table.rows.show_rows(rows)
         self.table.selectionModel().blockSignals(False)
         keys = self.table.rows.keys
+        if chosen is not None and str(chosen) not in keys:
+            chosen = self.current = _same_file(chosen, entries)
         if chosen is not None and str(chosen) in keys:
             self.table.selectRow(keys.index(str(chosen)))
         else:
@@ -251,7 +253,7 @@ class SessionsPage(QWidget):
             self.buttons["delete"].setEnabled(True)
         if entry is not None:
             self._title.show_text(_session_title(summary) if summary else entry.path.name)
-            self._about.show_text(_session_about(summary) if summary else "", str(entry.path))
+            self._about.show_text(_entry_about(entry), str(entry.path))
 
     def _replay(self) -> None:
         if self.current is not None:
@@ -274,19 +276,27 @@ class SessionsPage(QWidget):
             self.delete_wanted.emit(self.current)
 
 
+def _same_file(path: Path, entries: Sequence[SessionEntry]) -> Path | None:
+    """The listed path of a file that was named in another way; None: it is not listed."""
+    real = path.resolve()
+    return next((entry.path for entry in entries if entry.path.resolve() == real), None)
+
+
 def _row(entry: SessionEntry) -> list[Cell]:
     summary = entry.summary
+    outside = " · " + _("outside the data folder") if entry.outside else ""
     if summary is None:
         why = sentences.error(entry.error) if entry.error else ""
-        return [Cell(numbers.MISSING, why, True), Cell("", why), Cell(entry.path.name, why, True), Cell("", why)]
+        name = Cell(entry.path.name + outside, why, True)
+        return [Cell(numbers.MISSING, why, True), Cell("", why), name, Cell("", why)]
     started = datetime.fromtimestamp(summary.started_unix_s)
-    hint = _session_about(summary)
+    hint = f"{_entry_about(entry)}\n{entry.path}" if entry.outside else _entry_about(entry)
     mark = "" if summary.origin is Origin.MEASURED else "▨ "
     length = _("runs now") if summary.running else numbers.duration(round(summary.duration_s))
     return [
         Cell(started.strftime("%Y-%m-%d %H:%M"), hint),
         Cell(experiment_words(summary.experiment), hint),
-        Cell(mark + _card_words(summary), hint),
+        Cell(mark + _card_words(summary) + outside, hint),
         Cell(length, hint, True),
     ]
 
@@ -309,6 +319,11 @@ def _card_words(summary: SessionSummary) -> str:
 
 def _session_title(summary: SessionSummary) -> str:
     return f"{experiment_words(summary.experiment)} · {_card_words(summary)}"
+
+
+def _entry_about(entry: SessionEntry) -> str:
+    parts = [_session_about(entry.summary)] if entry.summary else []
+    return " · ".join([*parts, _("outside the data folder")] if entry.outside else parts)
 
 
 def _session_about(summary: SessionSummary) -> str:
