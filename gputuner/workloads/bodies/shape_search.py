@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 Shape = tuple[int, int, int, bool]
 """m, n, k, and whether B is stored transposed (its k contiguous)."""
 
-SPREAD_UNTIL, NEAR_UNTIL = 0.4, 0.12
+SPREAD_UNTIL, NEAR_UNTIL = 0.35, 0.12
 """Shares of the time left at which spreading out and looking near the leaders end."""
 LEADERS, PARENTS, FINALISTS = 8, 8, 5
 ANCHOR_EVERY = 10
-"""One timing in so many is of the same shape as ever, so that what changes with time (heat, power) can be divided out."""
+"""One timing in so many is of the same shape as ever, so that what heat and power change can be divided out."""
 NOISE = 0.015
 """Relative scatter of a single timing on a power-capped card; one timing counts as that much worse than it looks."""
 SHORTEST = 0.12
