@@ -8,7 +8,7 @@ own peak is what is told.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from gputuner.model.readings import Scalar
 from gputuner.workloads.bodies.training_shapes import (
@@ -18,6 +18,7 @@ from gputuner.workloads.bodies.training_shapes import (
     BertShape,
     GptShape,
     LstmShape,
+    resnet50_flop,
 )
 from gputuner.workloads.specs import Precision, ResNet50Spec, check_precision, check_range
 
@@ -33,26 +34,6 @@ SCORE_BYTES = 12
 """Per score of a token: in half precision, in FP32 for the loss, and gradients of both."""
 NF4_BYTES = 0.5625
 """Per weight: 4 bits, and an FP32 scale for each 64 of them."""
-
-
-class TrainingSpec(Protocol):
-    """What the plan needs of any training."""
-
-    workload: ClassVar[str]
-
-    @property
-    def batch(self) -> int:
-        """Samples per step."""
-        ...
-
-    @property
-    def precision(self) -> Precision:
-        """Format of the arithmetic."""
-        ...
-
-    def params(self) -> dict[str, Scalar]:
-        """The params as they cross the wire."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +235,29 @@ class LlmSpec:
         return MemoryLine(fixed_bytes=fixed, sample_bytes=float(token * self.sequence))
 
 
-def resnet50_memory(spec: ResNet50Spec) -> MemoryLine:
-    """Memory that ResNet-50 needs (H200 recording at 224 px: 44.7 MB per image in half precision, 86.7 in FP32)."""
+Training = ResNet50Spec | BertSpec | EdsrSpec | GptSpec | LstmSpec | LlmSpec
+
+
+def memory_of(spec: Training) -> MemoryLine:
+    """Memory that a training needs; of ResNet-50 as recorded on an H200 at 224 px (44.7 MB per image in half)."""
+    if not isinstance(spec, ResNet50Spec):
+        return spec.memory()
     fixed, image = (360.4e6, 44.73e6) if _half(spec.precision) else (301.9e6, 86.67e6)
     return MemoryLine(fixed_bytes=fixed, sample_bytes=image * (spec.image / 224) ** 2)
+
+
+def flop_of(spec: Training) -> float:
+    """Operations that one training sample needs."""
+    match spec:
+        case ResNet50Spec():
+            return resnet50_flop(spec.image)
+        case BertSpec():
+            return BertShape().flop(spec.sequence)
+        case GptSpec():
+            return GptShape().flop(spec.sequence)
+        case LstmSpec():
+            return LstmShape().flop(spec.sequence)
+        case EdsrSpec():
+            return EDSR[spec.variant].flop(spec.patch)
+        case LlmSpec():
+            return LLM[spec.model].adapter_flop(spec.sequence, LORA_RANK)

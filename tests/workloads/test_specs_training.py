@@ -10,7 +10,7 @@ from gputuner.workloads.specs_training import (
     LlmSpec,
     LstmSpec,
     MemoryLine,
-    resnet50_memory,
+    memory_of,
 )
 
 GB = 1e9
@@ -95,7 +95,7 @@ def test_the_largest_batch_of_a_line():
     ids=lambda value: getattr(value, "workload", ""),
 )
 def test_memory_is_that_of_weights_and_samples(spec, low_gb, high_gb):
-    line = resnet50_memory(spec) if isinstance(spec, ResNet50Spec) else spec.memory()
+    line = memory_of(spec)
     assert low_gb * GB < line.fixed_bytes + spec.batch * line.sample_bytes < high_gb * GB
 
 

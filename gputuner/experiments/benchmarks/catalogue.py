@@ -3,9 +3,14 @@
 from collections.abc import Iterable
 
 from gputuner.experiments.benchmarks.benchmark import Benchmark
+from gputuner.experiments.benchmarks.inference import BENCHMARKS_INFERENCE
+from gputuner.experiments.benchmarks.training import BENCHMARKS_TRAINING
 from gputuner.model.errors import UsageError
 
-BENCHMARKS: tuple[Benchmark, ...] = ()
+BENCHMARKS: tuple[Benchmark, ...] = (
+    *BENCHMARKS_TRAINING,
+    *BENCHMARKS_INFERENCE,
+)
 
 
 def chosen(names: Iterable[str], *, full: bool) -> tuple[Benchmark, ...]:
