@@ -1,19 +1,14 @@
 # pyright: standard
-"""Product of two dense n × n matrices, checked against float64."""
+"""Product of two dense matrices, m × k by k × n, checked against float64."""
 
 import time
 
 import torch
 
-from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact, Probe
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import WrongResultError
-
-TOLERANCE = {"fp32": 3e-5, "tf32": 2e-3, "fp16": 3e-3, "bf16": 1.5e-2}
-"""Largest relative Frobenius error that rounding explains: a few times the rounding of inputs and result (unit
-roundoff 2^-24, 2^-11, 2^-11, 2^-8), with room for split-k sums in half precision. FP32 that silently ran as TF32 (error
-about 3e-4) is caught."""
+from gputuner.workloads.bodies.product import Product, product_of
 
 BLOCK = 64
 """Rows and columns of the block that is checked."""
@@ -21,44 +16,95 @@ BLOCK = 64
 PROBE_N = 256
 
 
-class Matmul:
-    """``c = a @ b`` with N(0,1) entries in the storage type of the precision, accumulated as the library does."""
+def operations(m: int, n: int, k: int) -> float:
+    """Floating-point operations of a product: k multiplications and k additions for each of m · n results."""
+    return 2.0 * m * n * k
 
-    def __init__(self, device: Device, *, precision: str, n: int, seed: int) -> None:
-        precisions.check(device, precision)
-        precisions.switch_tf32(precision == "tf32")
+
+def checked_error(
+    product: Product, a: torch.Tensor, b: torch.Tensor, result: torch.Tensor, seed: int, precision: str
+) -> float:
+    """Relative Frobenius error of a block of random rows and columns against float64.
+
+    Args:
+        product: how it was multiplied (its tolerance).
+        a: left operand [m, k].
+        b: right operand [k, n].
+        result: what was computed [m, n].
+        seed: picks the rows and columns.
+        precision: for the message.
+
+    Raises:
+        WrongResultError: above the tolerance.
+    """
+    random = torch.Generator().manual_seed(seed + 1)
+    rows = torch.randint(a.shape[0], (BLOCK,), generator=random).to(a.device)
+    columns = torch.randint(b.shape[1], (BLOCK,), generator=random).to(a.device)
+    exact = _float64(a, rows) @ _float64(b.t(), columns).t()
+    found = result[rows][:, columns].double()
+    error = float((found - exact).norm() / exact.norm())
+    if not error <= product.tolerance:
+        raise WrongResultError(
+            f"the {precision} product differs from float64 by {error:.2e} (rounding explains {product.tolerance:.0e})"
+        )
+    return error
+
+
+def _float64(matrix: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+    if matrix.dtype.itemsize == 1 and matrix.dtype.is_floating_point:  # 8-bit floats cannot be indexed everywhere
+        return torch.stack([matrix[int(row)].float().double() for row in rows])
+    return matrix[rows].double()
+
+
+class Matmul:
+    """``c = a @ b`` with N(0,1) entries; ``m`` and ``k`` default to ``n``; sums as the precision says."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        precision: str,
+        n: int,
+        seed: int,
+        m: "int | None" = None,
+        k: "int | None" = None,
+        transposed: "bool | None" = None,
+        fast_accumulate: bool = False,
+    ) -> None:
+        self._product = product_of(device, precision, fast_accumulate=fast_accumulate)
         self._device = device
         self._precision = precision
         self._seed = seed
-        self._dtype = precisions.STORAGE[precision]
-        self._n = n
-        self.work = {"flop": 2.0 * n**3}
+        self._m, self._n, self._k = m or n, n, k or n
+        self._transposed = self._product.layouts[0] if transposed is None else transposed
+        self.work = {"flop": operations(self._m, self._n, self._k)}
         random = torch.Generator(device=device.name).manual_seed(seed)
-        self._a, self._b = (self._normal(n, random) for _ in range(2))
-        self._c = torch.empty(n, n, dtype=self._dtype, device=device.name)
-
-    def _normal(self, n: int, random: torch.Generator) -> torch.Tensor:
-        return torch.randn(n, n, device=self._device.name, generator=random, dtype=self._dtype)
+        self._a = self._product.operand(self._m * self._k, random, device.name).view(self._m, self._k)
+        flat = self._product.operand(self._k * self._n, random, device.name)
+        self._b = flat.view(self._n, self._k).t() if self._transposed else flat.view(self._k, self._n)
+        self._c = torch.empty(self._m, self._n, dtype=self._product.result, device=device.name)
 
     def probe(self, left_s: float) -> Probe | None:
         """A product of 256 × 256, on processors (half precision may take 1000 times longer than FP32 there)."""
-        if self._device.name != "cpu" or self._n <= 2 * PROBE_N:
+        if self._device.name != "cpu" or min(self._m, self._n, self._k) <= 2 * PROBE_N:
             return None
-        a, b = (matrix[:PROBE_N, :PROBE_N].contiguous() for matrix in (self._a, self._b))
-        torch.mm(a, b)
+        a, b = self._a[:PROBE_N, :PROBE_N].contiguous(), self._b[:PROBE_N, :PROBE_N].contiguous()
+        c = torch.empty(PROBE_N, PROBE_N, dtype=self._product.result)
+        self._product.multiply(a, b, c)
         start = time.perf_counter()
-        torch.mm(a, b)
+        self._product.multiply(a, b, c)
         seconds = time.perf_counter() - start
+        flop = operations(PROBE_N, PROBE_N, PROBE_N)
         return Probe(
             seconds=seconds,
-            work={"flop": 2.0 * PROBE_N**3},
-            expected_s=seconds * (self._n / PROBE_N) ** 3,
+            work={"flop": flop},
+            expected_s=seconds * self.work["flop"] / flop,
             notes={"measured_n": PROBE_N},
         )
 
     def iterate(self) -> None:
         """Queue one product."""
-        torch.mm(self._a, self._b, out=self._c)
+        self._product.multiply(self._a, self._b, self._c)
 
     def mark(self) -> None:
         """Nothing is counted."""
@@ -69,22 +115,13 @@ class Matmul:
         Raises:
             WrongResultError: above the tolerance of the precision.
         """
-        random = torch.Generator().manual_seed(self._seed + 1)
-        rows, columns = (torch.randint(self._n, (BLOCK,), generator=random).to(self._device.name) for _ in range(2))
-        exact = self._a[rows].double() @ self._b[:, columns].double()
-        found = self._c[rows][:, columns].double()
-        error = float((found - exact).norm() / exact.norm())
-        tolerance = TOLERANCE[self._precision]
-        if not error <= tolerance:
-            raise WrongResultError(
-                f"the product differs from float64 by {error:.2e} (rounding explains {tolerance:.0e})"
-            )
-        return error
+        return checked_error(self._product, self._a, self._b, self._c, self._seed, self._precision)
 
     def notes(self) -> dict[str, Fact]:
         """What was multiplied."""
         return {
-            "emulated": precisions.emulated(self._device, self._precision),
+            **self._product.notes,
             "inputs": "normal",
-            "tolerance": TOLERANCE[self._precision],
+            "tolerance": self._product.tolerance,
+            "transposed": self._transposed,
         }

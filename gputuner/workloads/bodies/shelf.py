@@ -11,6 +11,8 @@ from gputuner.workloads.bodies.survey import Survey
 
 BODIES: "dict[str, str | Callable[..., Any]]" = {
     "matmul": "matmul:Matmul",
+    "matmul_search": "matmul_search:MatmulSearch",
+    "matmul_sparse": "matmul_sparse:SparseMatmul",
     "copy": "copy:Copy",
     "resnet50": "resnet50:ResNet50Training",
     "bert": "bert:BertTraining",

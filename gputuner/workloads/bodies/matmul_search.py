@@ -1,0 +1,117 @@
+# pyright: standard
+"""Survey over shapes of a matrix product: which one the chip computes fastest (``shape_search``)."""
+
+import statistics
+import time
+from collections.abc import Iterator
+
+import torch
+
+from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.matmul import checked_error, operations
+from gputuner.workloads.bodies.product import product_of
+from gputuner.workloads.bodies.shape_search import Shape, ShapeSearch
+from gputuner.workloads.bodies.survey import Pace, Part
+
+PILOT = 4096
+"""Side of the square product that tells how much work fits into one timing."""
+SHARE_OF_TIME = 1000.0
+"""One timing of the largest product takes about this part of the time for the search."""
+BEST_TOLD = 40
+"""Parts that are told: the best ones; the number of all stands in the notes."""
+WINDOW_S = 0.002
+
+
+class MatmulSearch:
+    """Times products of many shapes, all cut from the same operands: a shape costs nothing but its products.
+
+    ``top`` is the largest side, ``step`` the grid. Each timing follows one untimed product of the same shape.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        precision: str,
+        seed: int,
+        top: int = 16384,
+        step: int = 256,
+        fast_accumulate: bool = False,
+    ) -> None:
+        self._product = product_of(device, precision, fast_accumulate=fast_accumulate)
+        self._device = device
+        self._precision = precision
+        self._seed = seed
+        self._top, self._step = top, step
+        self.work: dict[str, float] = {}
+        self._shapes = 0
+        random = torch.Generator(device=device.name).manual_seed(seed)
+        self._left = self._product.operand(top * top, random, device.name)
+        self._right = self._product.operand(top * top, random, device.name)
+        self._result = torch.empty(top * top, dtype=self._product.result, device=device.name)
+        self._spans: dict[Shape, tuple[int, int]] = {}
+
+    def _views(self, shape: Shape) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor]":
+        m, n, k, transposed = shape
+        flat = self._right[: k * n]
+        b = flat.view(n, k).t() if transposed else flat.view(k, n)
+        return self._left[: m * k].view(m, k), b, self._result[: m * n].view(m, n)
+
+    def _rate_of(self, shape: Shape) -> float:
+        a, b, c = self._views(shape)
+
+        def multiply() -> None:
+            self._product.multiply(a, b, c)
+
+        multiply()
+        t0_ns = time.monotonic_ns()
+        windows = self._device.windows(WINDOW_S)
+        seconds = (windows.run(multiply, 1) + windows.drain())[-1]
+        first, _ = self._spans.get(shape, (t0_ns, t0_ns))
+        self._spans[shape] = (first, time.monotonic_ns())
+        return operations(*shape[:3]) / seconds
+
+    def parts(self, pace: Pace) -> Iterator[Part]:
+        """The best shapes, best first, each with the seconds of its timings."""
+        side = min(PILOT, self._top)
+        pilot: Shape = (side, side, side, self._product.layouts[0])
+        rate = statistics.median(self._rate_of(pilot) for _ in range(5))
+        self._spans.clear()
+
+        def left() -> float:
+            return 0.0 if pace.stopped() else max(0.0, pace.left_s() / pace.measure_s)
+
+        search = ShapeSearch(
+            self._rate_of,
+            left,
+            largest_flop=min(operations(self._top, self._top, self._top), rate * pace.measure_s / SHARE_OF_TIME),
+            top=self._top,
+            step=self._step,
+            layouts=self._product.layouts,
+            seed=self._seed,
+        )
+        ranking = search.run()
+        self._shapes = len(ranking)
+        for place, candidate in enumerate(ranking[:BEST_TOLD]):
+            m, n, k, transposed = candidate.shape
+            flop = operations(m, n, k)
+            t0_ns, t1_ns = self._spans[candidate.shape]
+            yield Part(
+                params={"m": m, "n": n, "k": k, "transposed": transposed},
+                iteration_s=tuple(flop / rate for rate in candidate.flop_per_s),
+                t0_ns=t0_ns,
+                t1_ns=t1_ns,
+                work={"flop": flop},
+                relative_error=self._error(candidate.shape) if place == 0 else None,
+                notes={"score": candidate.score()},
+            )
+
+    def _error(self, shape: Shape) -> float:
+        a, b, c = self._views(shape)
+        self._product.multiply(a, b, c)
+        return checked_error(self._product, a, b, c, self._seed, self._precision)
+
+    def notes(self) -> "dict[str, Fact]":
+        """How many shapes were tried."""
+        return {**self._product.notes, "inputs": "normal", "shapes_tried": self._shapes}

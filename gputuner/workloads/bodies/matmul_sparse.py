@@ -1,0 +1,88 @@
+# pyright: standard
+"""Product with a 2:4 sparse left operand: of every four numbers in a row two are zero, and the tensor cores skip them.
+
+Counted as dense: 2 · m · n · k operations, as sheets do. Compressing the operand (values and 2-bit places) is set-up;
+``setup_counted`` puts it into every iteration, as for weights that change at each training step.
+"""
+
+from typing import Any
+
+import torch
+
+from gputuner.workloads.bodies.body import Fact, Probe
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.failures import UnsupportedError
+from gputuner.workloads.bodies.matmul import checked_error, operations
+from gputuner.workloads.bodies.product import product_of
+
+SPARSE_SINCE = (8, 0)
+
+
+def pruned(matrix: torch.Tensor) -> torch.Tensor:
+    """``matrix`` [m, k] with the two smaller (by magnitude) of every four numbers in a row set to zero."""
+    fours = matrix.view(-1, 4)
+    order = fours.float().abs().argsort(dim=1)
+    return fours.scatter(1, order[:, :2], 0).view_as(matrix)
+
+
+class SparseMatmul:
+    """``c = a @ b``, a [m, k] 2:4 sparse, ``precision`` fp16, bf16 or int8; sums in FP32 or INT32."""
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        precision: str,
+        n: int,
+        seed: int,
+        m: "int | None" = None,
+        k: "int | None" = None,
+        setup_counted: bool = False,
+    ) -> None:
+        if device.name != "cuda" or torch.cuda.get_device_capability() < SPARSE_SINCE:
+            raise UnsupportedError("this chip has no 2:4 sparse arithmetic")
+        if not hasattr(torch.sparse, "to_sparse_semi_structured"):
+            raise UnsupportedError("this PyTorch has no 2:4 sparse product")
+        self._product = product_of(device, precision)
+        self._precision, self._seed = precision, seed
+        self._setup_counted = setup_counted
+        m, k = m or n, k or n
+        self.work = {"flop": operations(m, n, k)}
+        random = torch.Generator(device=device.name).manual_seed(seed)
+        self._dense = pruned(self._product.operand(m * k, random, device.name).view(m, k))
+        self._b = self._product.operand(n * k, random, device.name).view(n, k).t()
+        self._sparse: Any = self._compressed()
+        self._c = torch.mm(self._sparse, self._b)
+
+    def _compressed(self) -> Any:
+        return torch.sparse.to_sparse_semi_structured(self._dense)
+
+    def probe(self, left_s: float) -> Probe | None:
+        """No need on a card."""
+        return None
+
+    def iterate(self) -> None:
+        """Queue one product, and the compression if it counts."""
+        if self._setup_counted:
+            self._sparse = self._compressed()
+        self._c = torch.mm(self._sparse, self._b)
+
+    def mark(self) -> None:
+        """Nothing is counted."""
+
+    def relative_error(self) -> float | None:
+        """Against float64 on the pruned operand.
+
+        Raises:
+            WrongResultError: above the tolerance of the precision.
+        """
+        return checked_error(self._product, self._dense, self._b, self._c, self._seed, f"2:4 {self._precision}")
+
+    def notes(self) -> "dict[str, Fact]":
+        """Which library ran it."""
+        return {
+            "backend": "cusparselt" if "CUSPARSELT" in type(self._sparse).__name__.upper() else "cutlass",
+            "inputs": "normal",
+            "setup_counted": self._setup_counted,
+            "counted_as": "dense",
+        }
