@@ -1,18 +1,39 @@
-"""Peak rate at the clock a card ran, and how much of it was reached (methods §2)."""
+"""Peak rate at the clock a card ran, and how much of it was reached (methods §2).
+
+Rates per SM and clock by compute capability are those of NVIDIA's architecture whitepapers (V100, Turing, A100, GA102,
+Ada, H100, RTX Blackwell) and, for FP64 and DP4A, of the table "Throughput of Native Arithmetic Instructions" in the
+CUDA C++ Programming Guide. SMs × rate × boost clock gives each sheet's figure (tests).
+"""
 
 FP32_PER_SM: dict[str, int] = {
     "6.0": 128, "7.0": 128, "7.5": 128, "8.0": 128,
     "6.1": 256, "8.6": 256, "8.9": 256, "9.0": 256, "10.0": 256, "12.0": 256,
 }  # fmt: skip
 """Dense FP32 FLOP per SM and clock by compute capability."""
+FP64_PER_SM: dict[str, int] = {
+    "6.0": 64, "6.1": 8, "7.0": 64, "7.5": 4, "8.0": 128, "8.6": 4, "8.9": 4, "9.0": 256, "10.0": 128, "12.0": 4,
+}  # fmt: skip
+"""Dense FP64 FLOP per SM and clock, on tensor cores where the chip has them for FP64 (8.0, 9.0, 10.0)."""
 TENSOR_FP16_PER_SM: dict[str, int] = {
     "7.0": 1024, "7.5": 1024, "8.6": 1024, "8.9": 1024, "12.0": 1024, "8.0": 2048, "9.0": 4096, "10.0": 8192,
 }  # fmt: skip
 """Dense tensor FLOP per SM and clock, FP16 with FP16 accumulate, by compute capability."""
+INT8_PER_SM: dict[str, int] = {
+    "6.1": 1024, "7.0": 512, "7.5": 2048, "8.0": 4096, "8.6": 2048, "8.9": 2048, "9.0": 8192, "10.0": 16384,
+    "12.0": 2048,
+}  # fmt: skip
+"""Dense INT8 operations per SM and clock with INT32 accumulate: DP4A on Pascal and Volta, tensor cores from Turing."""
+FP8_CAPABILITIES = ("8.9", "9.0", "10.0", "12.0")
+"""Chips with FP8 tensor cores: twice the FP16 rate at the same accumulator."""
+SPARSE_FROM = 8.0
+"""Compute capability from which on 2:4 sparse operands double the tensor rate."""
+TENSOR = frozenset({"tf32", "fp16", "bf16", "fp8", "int8"})
 CONTRADICTION = 1.3
 """Formula at the highest clock over sheet beyond which the part has a cap of its own (H20, 5090 D …)."""
 IMPLAUSIBLE_ABOVE = 1.3
 """A share of the peak above this is a measuring error; up to it, a card that boosts above its nominal clock."""
+LANE_BYTES_S: dict[int, float] = {1: 0.25e9, 2: 0.5e9, 3: 0.9846e9, 4: 1.9692e9, 5: 3.9385e9, 6: 7.5625e9}
+"""PCI Express bytes/s of one lane in one direction by generation, after line coding (8b/10b, 128b/130b, FLIT)."""
 
 
 def halves_fp32_accumulate(name: str, capability: str) -> bool:
@@ -20,20 +41,38 @@ def halves_fp32_accumulate(name: str, capability: str) -> bool:
     return "geforce" in name.lower() and capability not in ("6.0", "6.1", "7.0")
 
 
-def flop_per_sm_clock(capability: str, precision: str, *, half_rate: bool) -> int | None:
-    """Dense FLOP per SM and clock as PyTorch uses the chip (FP32 accumulate); None where the chip is not in the table.
+def flop_per_sm_clock(
+    capability: str, precision: str, *, half_rate: bool, accumulate: str = "fp32", sparse: bool = False
+) -> int | None:
+    """FLOP per SM and clock as PyTorch uses the chip; None where the chip cannot or is not in the table.
 
-    ``precision``: ``fp32``, ``tf32``, ``fp16``, ``bf16``. TF32 and BF16 exist from Ampere on.
+    Args:
+        capability: compute capability, such as ``8.9``.
+        precision: ``fp64``, ``fp32``, ``tf32``, ``fp16``, ``bf16``, ``fp8`` or ``int8``; TF32 and BF16 exist from
+            Ampere on.
+        half_rate: the part halves the rate of FP32 accumulation.
+        accumulate: ``fp16`` where the sums are kept in FP16.
+        sparse: 2:4 sparse operands, which double a tensor rate from Ampere on.
     """
-    if precision == "fp32":
-        return FP32_PER_SM.get(capability)
+    if sparse and (precision not in TENSOR or float(capability) < SPARSE_FROM):
+        return None
+    dense = _dense(capability, precision, half_rate=half_rate and accumulate != "fp16")
+    return dense * 2 if dense is not None and sparse else dense
+
+
+def _dense(capability: str, precision: str, *, half_rate: bool) -> int | None:
+    plain = {"fp32": FP32_PER_SM, "fp64": FP64_PER_SM, "int8": INT8_PER_SM}
+    if precision in plain:
+        return plain[precision].get(capability)
     tensor = TENSOR_FP16_PER_SM.get(capability)
     if tensor is None:
         return None
     tensor = tensor // 2 if half_rate else tensor
     if precision == "fp16":
         return tensor
-    if float(capability) < 8.0:
+    if precision == "fp8":
+        return 2 * tensor if capability in FP8_CAPABILITIES else None
+    if float(capability) < 8.0 or precision not in ("bf16", "tf32"):
         return None
     return tensor // 2 if precision == "tf32" else tensor
 
@@ -52,24 +91,38 @@ def card_peak_at_clock(
     clock_hz: float | None,
     clock_max_hz: float | None = None,
     sheet: float | None = None,
+    accumulate: str = "fp32",
+    sparse: bool = False,
 ) -> float | None:
     """Peak of a card in FLOP/s at ``clock_hz``; None where a part of the formula is unknown or the sheet contradicts.
 
     The contradiction is looked for at the highest clock: an export part has a cap that the formula does not know.
+    ``sheet`` is the dense figure of the same arithmetic, as in the catalogue.
     """
     if capability is None or sm_count is None or clock_hz is None:
         return None
-    rate = flop_per_sm_clock(capability, precision, half_rate=halves_fp32_accumulate(name, capability))
+    half_rate = halves_fp32_accumulate(name, capability)
+    rate = flop_per_sm_clock(capability, precision, half_rate=half_rate, accumulate=accumulate, sparse=sparse)
     if rate is None:
         return None
-    if sheet and clock_max_hz and peak_at_clock(sm_count, rate, clock_max_hz) > CONTRADICTION * sheet:
+    dense = rate / 2 if sparse else rate
+    if sheet and clock_max_hz and peak_at_clock(sm_count, dense, clock_max_hz) > CONTRADICTION * sheet:
         return None
     return peak_at_clock(sm_count, rate, clock_hz)
 
 
-def dram_peak(bus_bits: int, memory_clock_hz: float) -> float:
+def dram_peak(bus_bits: float, memory_clock_hz: float) -> float:
     """DRAM peak in bytes/s = bus bits / 8 × 2 × memory clock as NVML gives it."""
     return bus_bits / 8.0 * 2.0 * memory_clock_hz
+
+
+def link_peak(generation: float, width: float) -> float | None:
+    """PCI Express bytes/s in one direction, after line coding and before packet headers; None: unknown generation.
+
+    Packet headers leave about 90 % of it to large copies (payload of 256 bytes: 24 to 28 bytes of header each).
+    """
+    lane = LANE_BYTES_S.get(int(generation))
+    return lane * width if lane is not None and width > 0 else None
 
 
 def attainable(intensity_flop_per_byte: float, peak_flops: float, bandwidth: float) -> float:

@@ -1,0 +1,79 @@
+"""Two figures of the same work: by how much they differ, and how sure that is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import erfc, hypot, log, sqrt
+
+from gputuner.analysis.headlines import less_is_better
+from gputuner.analysis.statistics import NORMAL_975
+from gputuner.analysis.trials import BETWEEN_TRIALS, between_of
+from gputuner.model.points import Point
+
+LEAST_REPEATS = 5
+"""Fewer repeats than this give no interval of any kind."""
+NOTCH = 1.57
+"""Half-width of a median's notch in IQR/√n (McGill, Tukey & Larsen 1978): stands in where a trial had too few blocks
+for a bootstrap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """A median with its 95 % interval; ``notch``: approximated from IQR and n."""
+
+    value: float
+    low: float
+    high: float
+    notch: bool = False
+
+
+def bounds(point: Point) -> Bounds | None:
+    """The interval of a figure: its own, else the notch of its repeats; None with fewer than five of them."""
+    spread = point.spread
+    if spread is None or point.value <= 0:
+        return None
+    if spread.ci95_low is not None and spread.ci95_high is not None and spread.ci95_low > 0:
+        return Bounds(value=point.value, low=spread.ci95_low, high=spread.ci95_high)
+    if spread.n < LEAST_REPEATS:
+        return None
+    half = NOTCH * spread.iqr / sqrt(spread.n)
+    if half >= point.value:
+        return None
+    return Bounds(value=point.value, low=point.value - half, high=point.value + half, notch=True)
+
+
+def improvement(before: Point, after: Point) -> float:
+    """Relative change, positive where ``after`` is better (of times: shorter)."""
+    ratio = after.value / before.value
+    return (1.0 / ratio if less_is_better(before) else ratio) - 1.0
+
+
+def apart(first: Bounds, second: Bounds) -> bool:
+    """True if neither interval reaches the other."""
+    return first.low > second.high or second.low > first.high
+
+
+def worse_p(before: Point, after: Point, ours: Bounds, theirs: Bounds, between: float = BETWEEN_TRIALS) -> float:
+    """One-sided p-value of "``after`` is no worse": normal, in the logarithm of the ratio.
+
+    Its standard error joins both intervals and ``between``, the relative standard deviation between trials of the same
+    work, once for each side.
+    """
+    change = log(1.0 + improvement(before, after))
+    inner = (_log_half(ours) / NORMAL_975, _log_half(theirs) / NORMAL_975)
+    error = hypot(*inner, between_of(before, between), between_of(after, between))
+    return 0.5 * erfc(-change / error / sqrt(2.0)) if error > 0 else float(change >= 0)
+
+
+def _log_half(of: Bounds) -> float:
+    return log(max(of.high / of.value, of.value / of.low))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values over all metrics (Holm 1979): p(i) · (m − i + 1), made non-decreasing, at most 1."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for place, i in enumerate(order):
+        highest = max(highest, min(1.0, p_values[i] * (len(p_values) - place)))
+        adjusted[i] = highest
+    return adjusted

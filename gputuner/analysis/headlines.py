@@ -1,0 +1,58 @@
+"""The figures of a run that speak for it: of many shapes and sizes the best, cold and steady apart."""
+
+from collections.abc import Iterable
+
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+HEADLINE = (
+    "precision", "phase", "operation", "level", "direction", "pinned", "backend", "loader", "compile", "setup_counted",
+    "fast_accumulate", "accumulate", "sparse", "decode", "method", "sequence", "channels_last",
+)  # fmt: skip
+"""Settings that make a figure of their own; of all others (shapes, sizes, batches) the best is shown."""
+WORST_TOO = frozenset({"region_bandwidth"})
+"""Metrics of many places of which the worst is telling too."""
+BESIDE = frozenset({"null_difference"})
+"""Metrics that say something of the measuring, not of the card."""
+LESS_IS_BETTER = frozenset(
+    {"access_latency", "launch_time", "graph_launch_time", "co_run_slowdown", "load_temperature",
+     "load_memory_temperature", "load_power", "memory_per_sample", "memory_peak"}
+)  # fmt: skip
+
+Key = tuple[str, str, str, tuple[Scalar, ...]]
+
+
+def less_is_better(point: Point) -> bool:
+    """Times, temperatures and needs: the lowest is the best."""
+    return point.metric in LESS_IS_BETTER or point.unit == "s"
+
+
+def benchmark_of(point: Point) -> str:
+    """The benchmark (``gemm-bf16``) that a figure belongs to, else its workload."""
+    return str(point.extra.get("benchmark") or point.workload)
+
+
+def setting_of(point: Point) -> Key:
+    """What a figure is of, beside shape, size and batch."""
+    return (
+        point.card,
+        benchmark_of(point),
+        point.metric,
+        tuple(point.params.get(name, "") for name in HEADLINE),
+    )
+
+
+def headlines(points: Iterable[Point]) -> list[Point]:
+    """For each benchmark and setting the best figure, in the order of their first; searches only until others come."""
+    chosen: dict[Key, list[Point]] = {}
+    for point in points:
+        if point.metric not in BESIDE:
+            chosen.setdefault(setting_of(point), []).append(point)
+    settled = {key[:3] for key, found in chosen.items() if found[0].params.get("phase") != "search"}
+    result: list[Point] = []
+    for key, found in chosen.items():
+        if found[0].params.get("phase") == "search" and key[:3] in settled:
+            continue
+        ranked = sorted(found, key=lambda point: point.value, reverse=not less_is_better(found[0]))
+        result += [ranked[0], ranked[-1]] if key[2] in WORST_TOO and len(ranked) > 1 else ranked[:1]
+    return result

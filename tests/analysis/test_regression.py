@@ -1,0 +1,160 @@
+"""The regression guard on planted differences, Holm's correction on a worked example, and what voids a comparison."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gputuner.analysis.comparing import bounds, holm, improvement, worse_p
+from gputuner.analysis.regression import (
+    Verdict,
+    benchmarks_of,
+    by_key,
+    compare,
+    confirmed,
+    key_of,
+    stored_spread,
+    worse,
+)
+from gputuner.analysis.statistics import spread
+from gputuner.model.cards import Origin
+from gputuner.model.points import Flag, Point
+
+
+def point(metric="matmul_rate", rate=100.0, scatter=0.002, n=100, seed=0, flags=(), unit="FLOP/s", **params):
+    values = rate * (1.0 + scatter * np.random.default_rng(seed).standard_normal(n))
+    told = spread(values.tolist())
+    return Point(
+        id=f"{metric}-{seed}", card="GPU-1", metric=metric, workload="w", params={"phase": "sustained", **params},
+        value=told.median, unit=unit, spread=told, flags=flags,
+    )  # fmt: skip
+
+
+def session(factor=1.0, seed=0, only=None):
+    """Ten metrics; those named in ``only`` (or all) are ``factor`` of what they were."""
+    return [
+        point(
+            rate=(100.0 + i) * (factor if only is None or i in only else 1.0), seed=seed + i, precision=f"p{i}",
+            m=4096 + seed,
+        )
+        for i in range(10)
+    ]  # fmt: skip
+
+
+def test_holm_on_a_worked_example():
+    """Holm 1979: of 0.01, 0.04, 0.03, 0.005 the adjusted values are 0.03, 0.06, 0.06, 0.02."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_a_planted_loss_is_found_and_nothing_else():
+    found = worse(compare(session(), session(0.95, seed=50, only={3})))
+    assert [each.before.params["precision"] for each in found] == ["p3"]
+    assert found[0].change == pytest.approx(-0.05, abs=0.002)
+    assert found[0].p < 0.001
+
+
+def test_the_same_again_is_the_same():
+    verdicts = {each.verdict for each in compare(session(), session(seed=50))}
+    assert verdicts == {Verdict.SAME}
+
+
+def test_a_gain_is_better_not_worse():
+    found = compare(session(), session(1.1, seed=50, only={2}))
+    assert [each.verdict for each in found].count(Verdict.BETTER) == 1
+    assert worse(found) == ()
+
+
+def test_less_than_two_percent_is_no_regression_however_sure():
+    assert worse(compare(session(), session(0.985, seed=50))) == ()
+
+
+def test_a_metric_that_always_scatters_needs_more():
+    before, after = [point(rate=100.0)], [point(rate=95.0, seed=9)]
+    history = [[point(rate=rate, seed=i)] for i, rate in enumerate((90.0, 100.0, 110.0))]
+    stored = stored_spread(history)
+    assert stored[key_of(before[0])] == pytest.approx(0.2, abs=0.02)
+    assert worse(compare(before, after, stored)) == ()
+    assert worse(compare(before, after)) != ()
+
+
+def test_two_sessions_tell_no_spread():
+    assert stored_spread([[point()], [point(rate=50.0)]]) == {}
+
+
+def test_times_are_worse_when_they_grow():
+    before = point("access_latency", 250e-9, unit="s", level="dram")
+    after = point("access_latency", 300e-9, unit="s", level="dram", seed=4)
+    assert worse(compare([before], [after]))
+    assert not worse(compare([after], [before]))
+    assert improvement(before, after) == pytest.approx(-1 / 6, abs=0.01)
+
+
+def test_overlapping_intervals_are_never_worse():
+    before = point(rate=100.0, scatter=0.3, n=40)
+    after = point(rate=95.0, scatter=0.3, n=40, seed=7)
+    assert compare([before], [after])[0].verdict in (Verdict.SAME, Verdict.UNCERTAIN)
+
+
+def test_few_repeats_without_any_interval_stay_uncertain():
+    found = compare([point(n=3)], [point(rate=50.0, n=3, seed=3)])
+    assert [each.verdict for each in found] == [Verdict.UNCERTAIN]
+
+
+def test_some_repeats_are_judged_by_their_notch():
+    told = bounds(point(n=9))
+    assert told is not None
+    assert told.notch
+    assert worse(compare([point(n=9)], [point(rate=80.0, n=9, seed=3)]))
+
+
+@pytest.mark.parametrize("flag", [Flag.SHARED, Flag.IMPLAUSIBLE, Flag.TOO_SLOW])
+def test_flagged_figures_are_compared_with_nothing(flag):
+    (found,) = compare([point()], [point(rate=50.0, flags=(flag,))])
+    assert (found.verdict, found.void) == (Verdict.VOID, flag.value)
+
+
+def test_measured_and_simulated_are_not_compared():
+    simulated = replace(point(rate=50.0), origin=Origin.SIMULATED)
+    assert compare([point()], [simulated])[0].void == "origin"
+
+
+def test_a_throttled_figure_is_still_a_figure():
+    assert worse(compare([point()], [point(rate=80.0, seed=2, flags=(Flag.THROTTLED_THERMAL,))]))
+
+
+def test_the_shape_that_a_search_found_does_not_part_two_sessions():
+    assert key_of(point(m=4096, precision="bf16")) == key_of(point(m=8192, precision="bf16"))
+    assert key_of(point(m=4096, phase="one")) != key_of(point(m=8192, phase="one"))
+
+
+def test_figures_of_a_search_are_not_compared():
+    assert by_key([point(phase="search")]) == {}
+
+
+def test_of_repeats_the_middle_one_stands():
+    rates = [p.value for p in by_key([point(rate=r) for r in (90.0, 100.0, 130.0)]).values()]
+    assert rates == [pytest.approx(100.0, rel=0.01)]
+
+
+def test_a_second_look_must_confirm():
+    first = compare(session(), session(0.9, seed=50, only={1, 2}))
+    again = compare(session(), session(0.9, seed=90, only={2}))
+    assert [each.before.params["precision"] for each in confirmed(first, again)] == ["p2"]
+
+
+def test_the_benchmarks_to_run_again():
+    named = replace(point(), extra={"benchmark": "gemm-bf16"})
+    assert benchmarks_of(compare([named], [named])) == ("gemm-bf16",)
+
+
+def test_the_p_value_of_no_change_is_a_half():
+    same = point()
+    told = bounds(same)
+    assert worse_p(same, same, told, told) == pytest.approx(0.5)
+
+
+def test_among_twenty_equal_sessions_hardly_any_alarm():
+    """The guard asks for 2 %, both intervals and Holm: noise of 0.2 % never passes."""
+    assert not any(worse(compare(session(), session(seed=100 + 20 * i))) for i in range(10))
