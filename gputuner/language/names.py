@@ -131,6 +131,8 @@ METRICS: dict[str, str] = {
     "matmul_rate": N_("matrix multiplication"),
     "copy_bandwidth": N_("memory copy (read + written)"),
     "train_throughput": N_("training rate"),
+    "prefill_rate": N_("prompt reading rate"),
+    "decode_rate": N_("token writing rate"),
     "memory_per_sample": N_("memory per sample"),
     "batch_limit": N_("largest batch that runs"),
     "batch_safe": N_("largest safe batch"),
@@ -146,6 +148,14 @@ WORKLOADS: dict[str, str] = {
     "matmul": N_("matrix multiplication"),
     "copy": N_("memory copy"),
     "resnet50": "ResNet-50",
+    "bert": "BERT-large",
+    "bert-large": "BERT-large",
+    "edsr": "EDSR",
+    "gpt": "GPT-2",
+    "lstm": "LSTM",
+    "llm": N_("7B decoder"),
+    "llm-7b": N_("7B decoder"),
+    "decode": N_("decoder inference"),
 }
 
 SOURCES: dict[str, str] = {

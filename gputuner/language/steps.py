@@ -21,6 +21,13 @@ STEPS: dict[str, str] = {
     "train_alone": N_("one training alone"),
     "train_together": N_("two trainings at once"),
     "sustained": N_("sustained load"),
+    "bench_resnet50": N_("ResNet-50 training"),
+    "bench_bert": N_("BERT-large training"),
+    "bench_edsr": N_("EDSR training"),
+    "bench_gpt": N_("GPT-2 training"),
+    "bench_lstm": N_("LSTM training"),
+    "bench_llm": N_("fine-tuning of a 7B decoder"),
+    "bench_decode": N_("decoder inference"),
     "settle": N_("cooling down"),
     "record": N_("recording"),
 }
@@ -40,12 +47,28 @@ _PARAMS: dict[str, str] = {
     "bytes": "{value:bytes}",
     "image": N_("{value} px"),
     "phase": "{value}",
+    "sequence": N_("sequence {value}"),
+    "context": N_("context {value}"),
+    "contexts": N_("contexts {value}"),
+    "patch": N_("patches of {value} px"),
+    "variant": "{value}",
+    "model": "{value}",
 }
+_SWITCHES: dict[str, str] = {
+    "channels_last": N_("channels-last"),
+    "compile": N_("compiled"),
+    "sparse": N_("2:4 sparse weights"),
+    "quantised": N_("weights in 4 bits"),
+    "eager": N_("without CUDA graph"),
+}
+_LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
     "burst": N_("from cold"),
     "sustained": N_("sustained"),
     "alone": N_("alone"),
     "probe": "",
+    "steady": "",
+    "sweep": "",
     "memory": "",
     "limit": "",
     "safe": "",
@@ -92,8 +115,10 @@ def _setting(name: str, entry: Scalar) -> str:
     match name:
         case "precision":
             return PRECISIONS.get(str(entry), str(entry))
-        case "channels_last":
-            return _("channels-last") if entry else ""
+        case _ if name in _SWITCHES and isinstance(entry, bool):
+            return _(_SWITCHES[name]) if entry else ""
+        case "loader" if str(entry) in _LOADERS:
+            return _(_LOADERS[str(entry)])
         case "phase":
             return _(_PHASES[str(entry)]) if str(entry) in _PHASES else str(entry)
         case _ if name in _TOLD_ELSEWHERE:
