@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gputuner.assembly import stages
-from gputuner.assembly.identified import reference
+from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.catalog import load
 from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
@@ -57,7 +57,7 @@ def rehearse(spec: Experiment, card: CardInfo, memory_cap_bytes: int | None) -> 
         stage = stages.simulated_stage([str(player)], Rates(), 0, stages.host_of(Path.cwd()))
         return _Rehearsal(stage, card)
 
-    engine = Engine(open_stage, None, None, reference)
+    engine = Engine(open_stage, None, None, KNOWLEDGE)
     run = engine.start(spec, Options(cards=(card.uuid,), share=True, memory_cap_bytes=memory_cap_bytes))
     return tuple(
         PlannedStep(label=event.label, params=event.params, expected_s=event.expected_s)

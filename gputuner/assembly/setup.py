@@ -4,14 +4,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import psutil
 
 from gputuner.assembly import feeds, stages
-from gputuner.assembly.identified import reference
+from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
 from gputuner.catalog import load
@@ -21,6 +21,7 @@ from gputuner.engine.options import Options
 from gputuner.engine.run import Run
 from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
+from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
 from gputuner.model.errors import (
@@ -175,10 +176,11 @@ class Setup:
         if self._replay is not None and spec.needs_worker:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
         notes: tuple[Warn, ...] = ()
+        beside: tuple[CardInfo, ...] = ()
         if spec.needs_worker:
             seen = self.seen()
             seen.require(cards)
-            notes = seen.notes()
+            notes, beside = seen.notes(), self._beside(cards)
         options = Options(
             cards=tuple(card.uuid for card in cards),
             share=share,
@@ -186,17 +188,24 @@ class Setup:
             safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
             seed=getattr(spec, "seed", 0),
             notes=notes,
+            beside=tuple(card.uuid for card in beside),
         )
         return self.engine.start(spec, options)
 
     @cached_property
     def engine(self) -> Engine:
         """The engine; holds nothing until a run starts."""
-        return Engine(self._open_stage, self._open_store, self.data_dir, self.reference)
+        return Engine(self._open_stage, self._open_store, self.data_dir, KNOWLEDGE)
 
-    def reference(self, card: CardInfo) -> Mapping[str, float]:
-        """Sheet figures of a card."""
-        return reference(card)
+    def machine(self, card: CardInfo) -> Machine:
+        """What can be told of a card, its neighbours and the software before anything runs."""
+        return Machine(card=card, others=self._beside((card,)), kernels=KNOWLEDGE.kernels(card))
+
+    def _beside(self, cards: Sequence[CardInfo]) -> tuple[CardInfo, ...]:
+        """The other cards that programs may see."""
+        chosen = {card.uuid for card in cards}
+        others = tuple(card for card in self.cards() if card.uuid not in chosen and not card.is_cpu)
+        return self.seen().shown(others)
 
     def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool = False) -> Sequence[PlannedStep]:
         """The steps that ``start`` would take; touches nothing."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 from gputuner.assembly import feeds
@@ -12,10 +11,9 @@ from gputuner.assembly.setup import Setup
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.run import Run
 from gputuner.experiments.bench import Bench
-from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.record import Record
 from gputuner.experiments.tune import Tune
-from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.cards import CardInfo
 from gputuner.model.errors import NoCard
 from gputuner.model.planned import Planned
 from gputuner.sessions.library import Entry
@@ -52,9 +50,7 @@ class WindowPorts:
     def benchmarks(self, card: str) -> tuple[Offered, ...]:
         """The suite as it stands on a card."""
         chosen = self._chosen((card,))[0]
-        others = tuple(other for other in self._setup.cards() if other.uuid != card and not other.is_cpu)
-        kernels = chosen.origin is Origin.SIMULATED or find_spec("cuda") is not None
-        return offered(Machine(card=chosen, others=others, kernels=kernels))
+        return offered(self._setup.machine(chosen))
 
     def start(self, spec: object, cards: tuple[str, ...], share: bool) -> Run | InTurn:
         """Start on the cards in turn.

@@ -19,7 +19,10 @@ _RATES = {
     "peak_fp16_acc16": "fp16_tensor_fp16acc_tflops",
     "peak_bf16": "bf16_tensor_tflops",
     "peak_fp8": "fp8_tflops",
+    "peak_fp8_acc16": "fp8_fp16acc_tflops",
+    "peak_int8": "int8_tops",
     "peak_fp64": "fp64_tflops",
+    "peak_fp64_tensor": "fp64_tensor_tflops",
 }
 _MARKETING = ("nvidia", "geforce", "tesla", "the")
 _ALIKE = 0.6
@@ -83,7 +86,7 @@ class Catalog:
         return match_card(self.cards, name, memory_total_bytes, sm_count, compute_capability)
 
     def reference(self, card_id: str) -> dict[str, float]:
-        """Sheet figures: ``peak_*`` in FLOP/s, ``peak_bandwidth`` in bytes/s, ``tdp_w`` in W, where the card has them.
+        """Sheet figures: ``peak_*`` in FLOP/s, ``peak_bandwidth`` in bytes/s, ``tdp_w`` in W, ``bus_bits``; known ones.
 
         ``peak_fp16`` accumulates in FP32, which is what torch does; ``peak_fp16_acc16`` is the sheet's other figure.
         """
@@ -92,6 +95,7 @@ class Catalog:
         rates = {name: value * 1e12 for name, value in found.items() if value is not None}
         return rates | {
             "peak_bandwidth": facts.memory_bandwidth_gb_s * 1e9,
+            "bus_bits": float(facts.bus_width_bits),
             "tdp_w": float(facts.tdp_w),
             "boost_clock_mhz": float(facts.boost_clock_mhz),
         }

@@ -14,6 +14,11 @@ def foreign_compute(processes: CardProcesses | None) -> tuple[ProcessOnCard, ...
     return tuple(p for p in processes.processes if p.compute) if processes else ()
 
 
+def idle(card: CardInfo, processes: CardProcesses | None) -> bool:
+    """True if a card answers and nobody is known to compute on it; the host's processor is no such card."""
+    return card.state is CardState.READY and not card.is_cpu and not foreign_compute(processes)
+
+
 def admit(card: CardInfo, processes: CardProcesses | None, share: bool) -> bool:
     """True if the card is shared with others; False if it is ours alone.
 

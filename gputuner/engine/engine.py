@@ -7,13 +7,14 @@ States of a run: *starting* (admission; errors are raised to the caller, nothing
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
 from gputuner.engine import admission
 from gputuner.engine.inbox import CancelRequested
+from gputuner.engine.knowledge import Knowledge
 from gputuner.engine.locks import CardLock
 from gputuner.engine.options import Options
 from gputuner.engine.performance import Performance
@@ -59,13 +60,13 @@ class Engine:
         open_stage: Callable[[], Stage],
         open_store: Callable[[str], Store] | None,
         data_dir: Path | None,
-        reference: Callable[[CardInfo], Mapping[str, float]],
+        knowledge: Knowledge | None = None,
     ) -> None:
-        """``open_store(run_id)`` None: nothing is kept. ``reference`` gives the catalogue's figures of a card."""
+        """``open_store(run_id)`` None: nothing is kept. ``knowledge`` None: of no card is anything known."""
         self._open_stage = open_stage
         self._open_store = open_store
         self._data_dir = data_dir
-        self._reference = reference
+        self._knowledge = knowledge or Knowledge()
 
     def start(self, spec: Experiment, options: Options) -> Run:
         """Begin; returns at once after admission.
@@ -100,7 +101,7 @@ class Engine:
             cards=cards,
             shared=shared,
             teller=teller,
-            reference=self._reference,
+            knowledge=self._knowledge,
             version=version("gputuner"),
         )
 

@@ -10,7 +10,8 @@ from gputuner.model.steps import Warn
 class Options:
     """Cards by UUID, whether to share them, the memory budget in bytes, the user's safety limits, and the seed.
 
-    ``notes``: what the reader is to know from the start.
+    ``notes``: what the reader is to know from the start. ``beside``: UUIDs of further cards that an experiment may use
+    if they are idle (copies between cards).
     """
 
     cards: tuple[str, ...]
@@ -19,3 +20,4 @@ class Options:
     safety: SafetyLimits = field(default_factory=SafetyLimits)
     seed: int = 0
     notes: tuple[Warn, ...] = ()
+    beside: tuple[str, ...] = ()

@@ -2,11 +2,11 @@
 
 import time
 import traceback
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gputuner.engine import admission
 from gputuner.engine.fingerprints import fingerprint
+from gputuner.engine.knowledge import Knowledge
 from gputuner.engine.loop import Interrupted, Loop
 from gputuner.engine.options import Options
 from gputuner.engine.performer import Performer
@@ -42,7 +42,7 @@ class Performance:
     cards: tuple[CardInfo, ...]
     shared: bool
     teller: Teller
-    reference: Callable[[CardInfo], Mapping[str, float]]
+    knowledge: Knowledge
     version: str
     _ending: dict[str, object] = field(default_factory=lambda: {})
     _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
@@ -105,8 +105,11 @@ class Performance:
             budget_s=self.spec.expected_s(),
             free_bytes=self._free_bytes(card),
             shared=self.shared,
-            published=dict(self.reference(card)),
+            published=dict(self.knowledge.reference(card)),
             worker=facts,
+            results=self.knowledge.results(card),
+            others=self._others(),
+            kernels=self.knowledge.kernels(card),
         )
         budget_ns = int((self.spec.expected_s() * OVERTIME + OVERTIME_S) * 1e9)
         loop.deadline_ns = self.stage.clock.now_ns() + budget_ns
@@ -193,6 +196,11 @@ class Performance:
         if note is not None:
             card = next(c for c in self.cards if c.uuid == sample.card)
             self.teller.tell(Warned, code=note.code, params={"card": card.title, **note.params})
+
+    def _others(self) -> tuple[CardInfo, ...]:
+        """Further cards that this run may use beside its own: those it was offered that are idle now."""
+        beside = [c for c in self.stage.cards() if c.uuid in self.options.beside and c not in self.cards]
+        return tuple(c for c in beside if admission.idle(c, self.stage.processes(c.uuid)))
 
     def _cap_bytes(self, card: CardInfo) -> int | None:
         if self.options.memory_cap_bytes is None and not self.shared and not card.is_cpu:

@@ -35,7 +35,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         stores.append(MemoryStore(tmp_path / run_id))
         return stores[-1]
 
-    yield Bench(feed, Engine(open_stage, open_store, tmp_path, lambda card: {}), stores, arguments)
+    yield Bench(feed, Engine(open_stage, open_store, tmp_path), stores, arguments)
     assert feed.callbacks == [], "a run left its subscription behind"
 
 

@@ -117,7 +117,7 @@ class Simulated:
         self.cards = SimulatedCards([card], self.clock, seed=3, faults=tuple(faults))
         self.model = self.cards.models[0]
         self.stores: list[MemoryStore] = []
-        self.engine = Engine(self._stage, self._store, folder, lambda card: {})
+        self.engine = Engine(self._stage, self._store, folder)
 
     def _stage(self) -> SimulatedStage:
         return SimulatedStage(self.clock, self.cards, self._worker, lambda: HostFingerprint(readings={}), 2.0)

@@ -58,7 +58,7 @@ class Driven:
         assert known.wait(30.0), self.feed.status()
         unsubscribe()
         self.store = MemoryStore(folder / "run")
-        self.engine = Engine(self._stage, lambda run_id: self.store, folder, lambda card: {})
+        self.engine = Engine(self._stage, lambda run_id: self.store, folder)
 
     def _stage(self) -> WallStage:
         return WallStage(

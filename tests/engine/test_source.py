@@ -49,7 +49,7 @@ def test_a_replay_keeps_the_recorded_source(simulated: Callable[..., Simulated],
         stores.append(MemoryStore(tmp_path / run_id))
         return stores[-1]
 
-    engine = Engine(lambda: ReplayedStage(feed), store, tmp_path, lambda card: {})
+    engine = Engine(lambda: ReplayedStage(feed), store, tmp_path)
     events = list(engine.start(Record(), Options(cards=(feed.cards()[0].uuid,))))
     feed.close()
     assert source(events) == name

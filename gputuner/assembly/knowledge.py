@@ -1,0 +1,31 @@
+"""What the catalogue and this interpreter know of a card."""
+
+from importlib.util import find_spec
+
+from gputuner.assembly.identified import reference
+from gputuner.catalog import load
+from gputuner.catalog.published import PublishedResult
+from gputuner.engine.knowledge import Knowledge
+from gputuner.model.cards import CardInfo, Origin
+
+KERNELS_MODULE = "cuda.core"
+"""Compiles and launches our own kernels (extra ``kernels``); they run in gputuner's own interpreter."""
+
+
+def results(card: CardInfo) -> tuple[PublishedResult, ...]:
+    """What others published for this very card (mods apart from their donors); empty where it is not recognised."""
+    known = card.catalog.catalog_id if card.catalog else None
+    return load().published(known) if known else ()
+
+
+def kernels(card: CardInfo) -> bool:
+    """True if our own kernels can run: the extra is installed, or the card is a model. Imports nothing of it."""
+    if card.origin is Origin.SIMULATED:
+        return True
+    try:
+        return find_spec(KERNELS_MODULE) is not None
+    except (ImportError, ValueError):  # a namespace without that module, or a module without a spec
+        return False
+
+
+KNOWLEDGE = Knowledge(reference=reference, results=results, kernels=kernels)
