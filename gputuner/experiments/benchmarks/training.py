@@ -20,7 +20,7 @@ from functools import partial
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps, Unavailable
 from gputuner.experiments.benchmarks.training_measure import BURST_S, COLD_IDLE_S, brisk, fitting, free_bytes, measure
 from gputuner.experiments.course import Course
-from gputuner.experiments.precisions import support, training_order
+from gputuner.experiments.precisions import has_tensor_fp16, support, training_order
 from gputuner.model.cards import Support
 from gputuner.workloads.specs import Precision, ResNet50Spec
 from gputuner.workloads.specs_training import (
@@ -167,15 +167,15 @@ def gpt(course: Course, effort: Effort) -> Steps:
 
 
 def lstm(course: Course, effort: Effort) -> Steps:
-    """Sequences of 64 tokens."""
+    """Sequences of 64 tokens; without BF16, in which cuDNN's recurrent layers do not run under autocast."""
     if course.context.card.is_cpu:
         yield from measure(course, "lstm", LstmSpec(batch=4, precision="fp32", sequence=32), effort.seconds(3.0))
         return
-    precision = half(course)
+    precision: Precision = "fp16" if has_tensor_fp16(course.context) else "fp32"
     usual = brisk(course, LstmSpec(batch=LSTM_BATCH, precision=precision), STEP_S)
     yield from measure(course, "lstm", usual, effort.seconds(3.0))
     if effort.full:
-        others = [replace(usual, precision=p) for p in native(course) if p != precision]
+        others = [replace(usual, precision=p) for p in native(course) if p not in (precision, "bf16")]
         batches = [replace(usual, batch=batch) for batch in (16, 64, 1024)]
         yield from _each(course, "lstm", [*others, *batches], effort.seconds(3.0))
 

@@ -4,13 +4,12 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from gputuner.analysis.burst import free_stretch
 from gputuner.analysis.steady import rate_is_steady
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.course import Course
+from gputuner.experiments.phases import free_part, last_part
 from gputuner.experiments.precisions import support
 from gputuner.experiments.trained import skipped_share
-from gputuner.experiments.tune_sustained import last_part
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
@@ -26,7 +25,7 @@ USUAL_SHARE = 0.35
 """Share of the sheet's peak that a training reaches, roughly: to guess how long a step takes."""
 COLD_IDLE_S = 10.0
 """Idle before a cold burst (methods §1)."""
-COMPILE_S = 60.0
+COMPILE_S, COMPILE_AT_MOST_S = 60.0, 100.0
 AnyTraining = TypeVar("AnyTraining", bound=Training)
 
 
@@ -71,12 +70,13 @@ def brisk(course: Course, spec: AnyTraining, most_s: float) -> AnyTraining:
 def work_of(spec: Training, measure_s: float, phase: str, *, cpu: bool, idle_s: float = 0.0) -> Work:
     """The trial. A burst starts cold; a sustained load warms up within what is measured."""
     warmup_s = {"burst": 0.0, "sustained": WARM_CPU_S}.get(phase, min(WARM_CPU_S, measure_s) if cpu else None)
+    compiling = COMPILE_AT_MOST_S if spec.params().get("compile") is True else 0.0
     return Work(
         label=f"bench_{spec.workload}",
         workload=spec.workload,
         params=spec.params(),
         measure_s=measure_s,
-        budget_s=4 * measure_s + 30.0,
+        budget_s=4 * measure_s + 30.0 + compiling,
         idle_before_s=idle_s,
         warmup_s=warmup_s,
         size_param="batch",
@@ -164,7 +164,7 @@ def point_of(
     Of a burst only the windows before a limit took hold count, of a sustained load the last 30 s.
     """
     if phase == "burst":
-        trial, conditions = _free(trial, conditions)
+        trial, conditions = free_part(trial, conditions)
     elif phase == "sustained":
         part = last_part(trial)
         trial = replace(trial, iteration_s=part, steady=rate_is_steady(part))
@@ -207,17 +207,3 @@ def _flags(course: Course, work: Work, trial: Trial) -> tuple[Flag, ...]:
     if trial.notes.get("loss_finite") is False:
         flags.append(Flag.IMPLAUSIBLE)
     return tuple(flags)
-
-
-def _free(trial: Trial, conditions: Conditions | None) -> tuple[Trial, Conditions | None]:
-    """Only the windows before a limit took hold; the conditions of the whole do not hold for a part of it."""
-    kept = free_stretch([1.0 / seconds for seconds in trial.iteration_s])
-    if kept == len(trial.iteration_s):
-        return trial, conditions
-    free_s = sum(trial.iteration_s[:kept]) * float(trial.notes.get("iterations_per_window", 1))
-    notes = {name: value for name, value in trial.notes.items() if name != "clock_mhz"}
-    part = replace(trial, iteration_s=trial.iteration_s[:kept], notes={**notes, "free_s": round(free_s, 4)})
-    if conditions is None:
-        return part, None
-    start_c = conditions.core_temperature_start_c
-    return part, Conditions(duration_s=free_s, core_temperature_start_c=start_c, fan_fraction=conditions.fan_fraction)

@@ -3,6 +3,9 @@
 
 On a card cuDNN runs both layers as one operation. A recurrent network cannot be made parallel in time: its rate tells
 how fast a chain of small products runs. No dropout; the head is tied to the embedding; 27 043 600 parameters.
+
+BF16 is refused on a card: torch's autocast hands cuDNN's recurrent layers FP16 whatever it is told
+(``ATen/cudnn/AutocastRNN.cpp``), and the figure would bear a wrong name.
 """
 
 import torch
@@ -10,6 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.gpt import next_token_loss
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import LstmShape
@@ -49,6 +53,8 @@ class LstmTraining(TrainingStep):
         sequence: int = 64,
         shape: "LstmShape | None" = None,
     ) -> None:
+        if precision == "bf16" and device.name == "cuda":
+            raise UnsupportedError("autocast runs cuDNN's recurrent layers in FP16 even where BF16 is asked for")
         super().__init__(device, batch=batch, precision=precision, tokens=sequence)
         shape = shape or LstmShape()
         torch.manual_seed(seed)

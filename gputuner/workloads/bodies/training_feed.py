@@ -9,8 +9,10 @@ decoding costs (``timm`` publishes both, pytorch-image-models#1491).
 
 import multiprocessing
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -24,6 +26,8 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 POOL = 512
 """Different samples that the loader hands out in turn."""
 MOST_WORKERS = 8
+SHARED_MEMORY = Path("/dev/shm")
+"""Where Linux keeps what loader processes hand over."""
 PREFETCH = 2
 """Batches that each worker has ready, torch's default."""
 
@@ -99,6 +103,13 @@ def usable_workers() -> int:
     return max(0, min(MOST_WORKERS, cores - 1))
 
 
+def room_for_workers(batch_bytes: int, shared: Path = SHARED_MEMORY) -> int:
+    """Loader processes whose ready batches fit into half of the shared memory (64 MiB in many containers)."""
+    if not shared.is_dir():
+        return MOST_WORKERS
+    return int(0.5 * shutil.disk_usage(shared).free // (PREFETCH * max(1, batch_bytes)))
+
+
 class LoaderFeed:
     """Batches from a DataLoader, copied to the device within the step.
 
@@ -107,7 +118,8 @@ class LoaderFeed:
         pool: the samples.
         batch: samples of each batch.
         prepare: what is done to the inputs on the device, e.g. bytes to normalised numbers.
-        workers: loader processes; None: ``usable_workers`` on a card, on a processor none (they would take its cores).
+        workers: loader processes; None: as many as cores and shared memory allow; none on a processor, whose cores they
+            would take.
     """
 
     def __init__(
@@ -120,7 +132,10 @@ class LoaderFeed:
         workers: "int | None" = None,
     ) -> None:
         on_card = device.name != "cpu"
-        count = (usable_workers() if on_card else 0) if workers is None else workers
+        inputs, targets = pool[0]
+        batch_bytes = batch * (inputs.nbytes + targets.nbytes)
+        most = min(usable_workers(), room_for_workers(batch_bytes)) if on_card else 0
+        count = most if workers is None else workers
         options: dict[str, Any] = {}
         if count:
             options = {
@@ -134,7 +149,7 @@ class LoaderFeed:
         self._batches = iter(self._loader)
         self._device, self._prepare, self._workers = device, prepare, count
         self._waited_s = 0.0
-        self._bytes = 0
+        self._bytes = batch_bytes
         self._since = time.perf_counter()
 
     def take(self) -> Pair:
@@ -142,7 +157,6 @@ class LoaderFeed:
         start = time.perf_counter()
         inputs, targets = next(self._batches)
         self._waited_s += time.perf_counter() - start
-        self._bytes = inputs.nbytes + targets.nbytes
         name = self._device.name
         return self._prepare(inputs.to(name, non_blocking=True)), targets.to(name, non_blocking=True)
 

@@ -48,14 +48,14 @@ class StraightThrough(torch.autograd.Function):
         pruned = prune(weight.detach())
         ctx.save_for_backward(rows)
         ctx.pruned = pruned
-        return functional.linear(rows, pruned.direct)
+        return functional.linear(rows, pruned.direct).contiguous()  # some libraries give it column by column
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Gradients of the rows and of the weight."""
         (rows,) = ctx.saved_tensors
         gradient = gradient.contiguous()
-        return functional.linear(gradient, ctx.pruned.transposed), gradient.t() @ rows, None
+        return functional.linear(gradient, ctx.pruned.transposed).contiguous(), gradient.t() @ rows, None
 
 
 class SparseLinear(nn.Module):

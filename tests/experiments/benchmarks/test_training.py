@@ -298,3 +298,15 @@ def test_on_a_processor_sizes_are_small(lab):
     assert all(math.isfinite(p.value) for p in told.points)
     reasons = {w.params["benchmark"]: w.params["reason"] for w in told.warned if w.code == "benchmark_unavailable"}
     assert reasons == {"bert-large": "too_slow_on_cpu", "llm-7b": "too_slow_on_cpu"}
+
+
+def test_the_lstm_never_runs_in_bf16(lab):
+    told = play(lab, "lstm", full=True)
+    assert {w.params["precision"] for w in told.works} == {"fp32", "tf32", "fp16"}
+    assert told.works[0].params["precision"] == "fp16"
+
+
+def test_pascal_does_not_train_in_its_slow_fp16(lab):
+    pascal = {"bf16": Support.ABSENT, "tf32": Support.ABSENT, "fp16_tensor": Support.ABSENT}
+    told = play(lab, "training", features=pascal)
+    assert {w.params["precision"] for w in told.works} == {"fp32"}

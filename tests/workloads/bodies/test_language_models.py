@@ -9,6 +9,7 @@ from torch.utils.flop_counter import FlopCounterMode  # noqa: E402
 
 from gputuner.workloads.bodies import bert, gpt, lstm  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
+from gputuner.workloads.bodies.failures import UnsupportedError  # noqa: E402
 from gputuner.workloads.bodies.training_shapes import BertShape, GptShape, LstmShape  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -112,3 +113,10 @@ def test_bert_attends_to_all_tokens_and_gpt_only_to_earlier_ones():
         changed[0, -1] = (tokens[0, -1] + 1) % shape.vocabulary
         before, after = model(tokens)[0, 0], model(changed)[0, 0]
         assert torch.equal(before, after) is (kind == "gpt")
+
+
+def test_the_lstm_refuses_bf16_on_a_card():
+    device = CpuDevice(None)
+    device.name = "cuda"
+    with pytest.raises(UnsupportedError, match="FP16"):
+        lstm.LstmTraining(device, batch=1, precision="bf16", seed=1, shape=LSTM)

@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch")
 
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.resnet50 import ResNet50Training  # noqa: E402
-from gputuner.workloads.bodies.training_feed import Endless, LoaderFeed, Pool, usable_workers  # noqa: E402
+from gputuner.workloads.bodies.training_feed import Endless, LoaderFeed, Pool, room_for_workers, usable_workers  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -61,3 +61,13 @@ def test_resnet_learns_from_a_loader():
     for _ in range(2):
         body.iterate()
     assert body.notes()["loss_finite"] is True
+
+
+def test_ready_batches_fit_into_half_of_the_shared_memory(monkeypatch, tmp_path):
+    from collections import namedtuple
+
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(64 << 20, 0, 64 << 20))
+    assert room_for_workers(2 << 20, tmp_path) == 8
+    assert room_for_workers(40 << 20, tmp_path) == 0
+    assert room_for_workers(1, tmp_path / "none") == 8
