@@ -6,10 +6,11 @@ Run by hand; prints figures and ratios::
     .venv/bin/python -m tests.perf.collector_vs_nvitop --nvitop /tmp/nvitop/bin/python
 
 Both read eight cards of the fake NVML at the same time, half an interval apart, so that neither finds the processor's
-caches filled by the other. The collector also looks for XID errors at every tick, checks and converts every value,
-encodes and writes JSON, and guards against hangs; the program over nvitop's API drops what it reads. It runs in two
-ways: with nvitop's methods as far as there are some (they read all four clocks and three utilisations together), and
-with only the calls that the collector's readings need. The processor time of both is the kernel's, of whole processes.
+caches filled by the other, and on the same core, so that both meet the same neighbours on the host. The collector also
+looks for XID errors at every tick, checks and converts every value, encodes and writes JSON, and guards against hangs;
+the program over nvitop's API drops what it reads. It runs in two ways: with nvitop's methods as far as there are some
+(they read all four clocks and three utilisations together), and with only the calls that the collector's readings need.
+The processor time of both is the kernel's, of whole processes.
 
 With calls that answer at once the processor time is the reader's own. With the costs recorded on an H200 it is seen
 whether the fast tier keeps its rate; once more with the calls of all cards one after the other, as under a lock of the
@@ -112,6 +113,14 @@ def processor_ns(pid: int) -> int:
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
+def same_core(*pids: int) -> None:
+    """Bind all threads of these processes to one core: cores of a shared host differ in speed by what runs beside."""
+    core = max(os.sched_getaffinity(0))
+    for pid in pids:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            os.sched_setaffinity(int(thread), {core})
+
+
 class Beside:
     """A program over nvitop's API that runs beside the collector."""
 
@@ -121,6 +130,11 @@ class Beside:
         self._child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE)
         assert self._child.stdout is not None
         assert self._child.stdout.readline() == b"ready\n"
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._child.pid
 
     def processor_ns(self) -> int:
         """What it has used so far."""
@@ -164,6 +178,7 @@ def collect(
             continue
         if start is not None and beside is None:
             beside = start(ticks[-1].tick.t_ns)
+            same_core(child.pid, beside.pid)
         elif first is None:
             first, ticks = told, ticks[-1:]
             began, used = time.monotonic_ns(), processor_ns(child.pid)
