@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import titles
+from gputuner.gui.picture_names import bench_titles, tune_titles
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
 
@@ -33,7 +33,7 @@ class Actions:
         self.entries = []
         self._pages()
         self._monitor()
-        self._tune()
+        self._experiments()
         self._sessions()
         self._look()
 
@@ -66,15 +66,23 @@ class Actions:
             words = _("Show the last {span}").format(span=span_words(seconds))
             self._add(words, f"Alt+{number}", lambda seconds=seconds: window.monitor.show_span(seconds))
 
-    def _tune(self) -> None:
-        tune = self._window.tune
-        self._add(_("Start Tune"), "Ctrl+Return", tune.start)
-        self._add(_("Stop Tune and keep what was measured"), "Ctrl+.", tune.stop_wanted.emit)
-        self._add(_("Copy the figures as Markdown"), "Ctrl+Shift+C", tune.copy)
-        self._add(_("Save the picture or the figures"), "Ctrl+S", tune.save)
-        for number, (name, title) in enumerate(titles().items(), start=1):
+    def _experiments(self) -> None:
+        window = self._window
+        self._add(_("Start the run"), "Ctrl+Return", lambda: window.experiment.start())
+        stop = _("Stop the run and keep what was measured")
+        self._add(stop, "Ctrl+.", lambda: window.experiment.stop_wanted.emit())
+        self._add(_("Copy the figures as Markdown"), "Ctrl+Shift+C", lambda: window.experiment.copy())
+        self._add(_("Save the picture or the figures"), "Ctrl+S", lambda: window.experiment.save())
+        pictures = [("tune", *item) for item in tune_titles().items()]
+        pictures += [("bench", *item) for item in bench_titles().items()]
+        for number, (page, name, title) in enumerate(pictures, start=1):
             words = _("Show the picture: {name}").format(name=title)
-            self._add(words, f"Alt+Shift+{number}", lambda name=name: tune.show_picture(name))
+            self._add(words, f"Alt+Shift+{number % 10}", lambda page=page, name=name: self._show_picture(page, name))
+
+    def _show_picture(self, page: str, name: str) -> None:
+        self._window.show_page(page)
+        self._window.experiments[page].load_plots()
+        self._window.experiments[page].show_picture(name)
 
     def _sessions(self) -> None:
         sessions = self._window.sessions

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gputuner.gui.desk import Desk
 from gputuner.gui.live import Live
+from gputuner.gui.others import Others
 from gputuner.gui.ports import Ports, Run, SessionEntry
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
@@ -42,6 +43,7 @@ class Conductor(QObject):
         self.background = Background(self)
         self.tuning = Desk(ports, self.background, self)
         self.benching = Desk(ports, self.background, self)
+        self.others = Others(ports, self.background, "bench", self)
         self.desks = (self.tuning, self.benching)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed

@@ -35,6 +35,15 @@ def _tune() -> QPainterPath:
     return path
 
 
+def _bench() -> QPainterPath:
+    path = QPainterPath()
+    for x, top in ((2.5, 9.5), (6.5, 5.5), (10.5, 2.0)):
+        path.addRect(QRectF(x, top, 2.6, 14 - top))
+    path.moveTo(1, 14.2)
+    path.lineTo(15, 14.2)
+    return path
+
+
 def _sessions() -> QPainterPath:
     path = QPainterPath()
     path.addRoundedRect(QRectF(1.5, 6, 13, 8.5), 1.5, 1.5)
@@ -45,7 +54,7 @@ def _sessions() -> QPainterPath:
     return path
 
 
-_NAVIGATION = {"monitor": _monitor, "tune": _tune, "sessions": _sessions}
+_NAVIGATION = {"monitor": _monitor, "tune": _tune, "bench": _bench, "sessions": _sessions}
 
 
 def _canvas(size: int) -> tuple[QPixmap, QPainter]:

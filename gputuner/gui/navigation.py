@@ -12,7 +12,7 @@ from gputuner.gui.theme import Theme
 from gputuner.language.words import _
 
 WIDE, NARROW = 116, 48
-"""Width in pixels with words and with icons only."""
+"""Width in pixels with words (more where a page's name needs it) and with icons only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +65,18 @@ class Navigation(QFrame):
     def set_narrow(self, narrow: bool) -> None:
         """Show icons only, or icons with words."""
         self.narrow = narrow
-        self.setFixedWidth(NARROW if narrow else WIDE)
         style = Qt.ToolButtonStyle.ToolButtonIconOnly if narrow else Qt.ToolButtonStyle.ToolButtonTextBesideIcon
         for button in self.buttons.values():
             button.setToolButtonStyle(style)
+            button.setMinimumWidth(0)
+        self._fit()
+        for button in self.buttons.values():
             button.setMinimumWidth(self.width() - 12)
         self._fold.setText("»" if narrow else "«")
+
+    def _fit(self) -> None:
+        widest = max((button.sizeHint().width() for button in self.buttons.values()), default=0)
+        self.setFixedWidth(NARROW if self.narrow else max(WIDE, widest + 24))
 
     def show_page(self, name: str) -> None:
         """Mark the page that is shown."""

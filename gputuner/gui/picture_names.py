@@ -1,15 +1,18 @@
 # pyright: standard
 """The pictures of a result: names, words, and which step feeds which."""
 
+from gputuner.analysis.headlines import benchmark_of
+from gputuner.gui.bench_words import group_of
 from gputuner.language.words import _
+from gputuner.model.points import Point
 
 NAMES = ("batch", "peak", "load", "together")
 """The pictures in the order of the run's questions."""
 LOAD_LABELS = ("sustained",)
 
 
-def titles() -> dict[str, str]:
-    """Words of the pictures."""
+def tune_titles() -> dict[str, str]:
+    """Words of the pictures of a tune run."""
     return {
         "batch": _("Batch size"),
         "peak": _("Peak rates"),
@@ -38,3 +41,29 @@ def picture_of_figure(metric: str) -> str:
     if metric.startswith(("train", "memory_per", "batch")):
         return "batch"
     return "load"
+
+
+def bench_titles() -> dict[str, str]:
+    """Words of the pictures of a bench run, in their order."""
+    return {
+        "bars": _("Against peak"),
+        "sizes": _("Bandwidth"),
+        "latency": _("Latency"),
+        "regions": _("Regions"),
+        "roofline": _("Roofline"),
+        "compare": _("Compare"),
+    }
+
+
+_OF_GROUP = {"memory": "sizes", "latency": "latency", "regions": "regions"}
+_OF_LABEL = {"stream": "sizes", "memory": "sizes", "latency": "latency", "access": "latency", "region": "regions"}
+
+
+def bench_picture_of_step(label: str) -> str:
+    """The picture that a step feeds."""
+    return next((name for begin, name in _OF_LABEL.items() if label.startswith(begin)), "bars")
+
+
+def bench_picture_of_figure(point: Point) -> str:
+    """The picture that a figure belongs to."""
+    return _OF_GROUP.get(group_of(benchmark_of(point), point.metric), "bars")

@@ -48,15 +48,21 @@ class SessionContent:
 
 def read_content(reader: SessionReader) -> SessionContent:
     """Read facts and overview; called in the background."""
-    facts = RunFacts()
-    for event in reader.events(tuple(kind for kind in KINDS if kind != "telemetry_sampled")):
-        facts.take(event)
+    facts = read_facts(reader)
     cards = tuple(card.uuid for card in reader.cards())
     series = reader.overview(OVERVIEW, cards, at_most_points=AT_MOST) if cards else {}
     t0_ns = facts.started.t_ns if facts.started else 0
     bands = {key: band for key, entry in series.items() if len((band := _band(entry, t0_ns)).t_s)}
     ends = [float(band.t_s[-1]) for band in bands.values()] + [(facts.t_ns - t0_ns) * 1e-9]
     return SessionContent(facts, bands, max(1.0, *ends))
+
+
+def read_facts(reader: SessionReader) -> RunFacts:
+    """What was told apart from telemetry."""
+    facts = RunFacts()
+    for event in reader.events(tuple(kind for kind in KINDS if kind != "telemetry_sampled")):
+        facts.take(event)
+    return facts
 
 
 def _band(series: Series, t0_ns: int) -> Band:

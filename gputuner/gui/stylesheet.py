@@ -8,7 +8,8 @@ _SHEET = """
 QWidget { color: %(text)s; }
 QMainWindow, QWidget[role="page"], QScrollArea, QScrollArea > QWidget > QWidget[role="page"] {
   background: %(background)s; border: none; }
-QWidget[role="clear"] { background: transparent; }
+QWidget[role="clear"], QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget#qt_scrollarea_viewport {
+  background: transparent; }
 QToolTip { background: %(surface)s; color: %(text)s; border: 1px solid %(line)s; padding: 4px; font-size: %(small)dpx; }
 
 QFrame[role="card"] { background: %(surface)s; border: 1px solid %(line)s; border-radius: %(radius)dpx; }
@@ -51,6 +52,9 @@ QPushButton[quiet="true"], QToolButton[quiet="true"] { border-color: transparent
 QPushButton[quiet="true"]:hover, QToolButton[quiet="true"]:hover { background: %(sunk)s; }
 QPushButton[quiet="true"]:focus, QToolButton[quiet="true"]:focus { border-color: %(accent)s; }
 QPushButton[quiet="true"]:checked, QToolButton[quiet="true"]:checked { background: %(sunk)s; color: %(accent)s; }
+QToolButton[fold="true"] { border-color: transparent; background: transparent; color: %(muted)s; padding: 0;
+  min-height: 16px; }
+QToolButton[fold="true"]:focus { border-color: %(accent)s; }
 QPushButton[small="true"] { font-size: %(small)dpx; padding: 1px 8px; min-height: 18px; }
 QPushButton[segment="true"] { padding: 3px 10px; }
 QPushButton[segment="true"]:checked { background: %(sunk)s; border-color: %(accent)s; color: %(accent)s; }
@@ -84,7 +88,9 @@ QCheckBox { background: transparent; spacing: 8px; border: 1px solid transparent
 QCheckBox:focus { border-color: %(accent)s; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid %(strong_line)s; border-radius: 3px;
   background: %(background)s; }
-QCheckBox::indicator:checked { background: %(accent)s; border-color: %(accent)s; }
+QCheckBox[small="true"] { font-size: %(small)dpx; padding: 1px; }
+QCheckBox:disabled { color: %(muted)s; }
+QCheckBox::indicator:checked, QCheckBox::indicator:indeterminate { background: %(accent)s; border-color: %(accent)s; }
 QCheckBox::indicator:disabled { border-color: %(line)s; }
 
 QMenu { background: %(surface)s; border: 1px solid %(line)s; padding: 4px; }

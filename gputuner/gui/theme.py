@@ -64,7 +64,7 @@ class Theme:
         return readable(colour, self.surface)
 
     def precision(self, precision: str) -> str:
-        """The colour of a training precision."""
+        """The colour of a number format."""
         return str(getattr(self, _PRECISION_COLOURS.get(precision, "muted")))
 
 
@@ -83,7 +83,15 @@ _QUANTITY_COLOURS: dict[Quantity, str] = {
     Quantity.TENSOR_ACTIVE: "orange",
     Quantity.FAN_FRACTION: "muted",
 }
-_PRECISION_COLOURS = {"fp16": "vermilion", "bf16": "blue", "tf32": "sky", "fp32": "muted"}
+_PRECISION_COLOURS = {
+    "fp16": "vermilion",
+    "bf16": "blue",
+    "tf32": "sky",
+    "fp32": "muted",
+    "fp64": "purple",
+    "fp8": "green",
+    "int8": "orange",
+}
 
 LIGHT = Theme(
     name="light",

@@ -10,8 +10,11 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWi
 from gputuner.gui.actions import Actions
 from gputuner.gui.conductor import Conductor
 from gputuner.gui.navigation import Entry, Navigation
+from gputuner.gui.pages.bench import BenchPage
+from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
 from gputuner.gui.pages.sessions import SessionsPage
+from gputuner.gui.pages.setup_panel import SetupState
 from gputuner.gui.pages.tune import TunePage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
@@ -23,7 +26,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "sessions")
+PAGES = ("monitor", "tune", "bench", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -33,7 +36,7 @@ SESSION_SUFFIX = ".sqlite"
 
 def page_words() -> dict[str, str]:
     """Names of the pages."""
-    return {"monitor": _("Monitor"), "tune": _("Tune"), "sessions": _("Sessions")}
+    return {"monitor": _("Monitor"), "tune": _("Tune"), "bench": _("Benchmarks"), "sessions": _("Sessions")}
 
 
 class MainWindow(QMainWindow):
@@ -48,6 +51,7 @@ class MainWindow(QMainWindow):
         self.choice = theme or Choice(ports.preference("theme") or Choice.SYSTEM)
         self.theme: Theme = pick(self.choice)
         self.conductor = Conductor(ports, self)
+        self.desks = {"tune": self.conductor.tuning, "bench": self.conductor.benching}
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
@@ -57,13 +61,15 @@ class MainWindow(QMainWindow):
         conductor = self.conductor
         conductor.recording_changed.connect(self._show_recording)
         conductor.feed_changed.connect(self._feed_changed)
-        conductor.tuning.planned.connect(lambda planned: self.tune.show_planned(planned))
-        conductor.tuning.plan_failed.connect(lambda err: self.tune.show_preview_error(err))
+        for name, desk in self.desks.items():
+            desk.planned.connect(lambda planned, name=name: self.experiments[name].show_planned(planned))
+            desk.plan_failed.connect(lambda err, name=name: self.experiments[name].show_preview_error(err))
         conductor.listed.connect(lambda entries: self.sessions.show_entries(entries))
         conductor.opened.connect(lambda path, content: self.sessions.show_content(path, content))
         conductor.done.connect(self._said_done)
         conductor.failed.connect(self._said_failed)
-        conductor.tune.changed.connect(self._show_strip)
+        for desk in conductor.desks:
+            desk.state.changed.connect(self._show_strip)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_theme_changed)
 
     def rebuild(self, page: str = "monitor") -> None:
@@ -112,13 +118,18 @@ class MainWindow(QMainWindow):
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)
         self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
-        self.tune.start_wanted.connect(conductor.tuning.start)
-        self.tune.stop_wanted.connect(conductor.tuning.stop)
-        self.tune.preview_wanted.connect(conductor.tuning.preview)
-        self.tune.sessions_wanted.connect(self._show_last_session)
-        if conductor.tuning.last_planned is not None:
-            self.tune.show_planned(conductor.tuning.last_planned)
-        self.sessions = SessionsPage(self.theme)
+        bench, suite = conductor.benching, self.ports.benchmarks
+        self.bench = BenchPage(self.theme, self.ports.bench_spec, conductor.live, bench.state, suite, conductor.others)
+        self.experiments: dict[str, ExperimentPage] = {"tune": self.tune, "bench": self.bench}
+        for name, page in self.experiments.items():
+            desk = self.desks[name]
+            page.start_wanted.connect(desk.start)
+            page.stop_wanted.connect(desk.stop)
+            page.preview_wanted.connect(desk.preview)
+            page.sessions_wanted.connect(self._show_last_session)
+            if desk.last_planned is not None:
+                page.show_planned(desk.last_planned)
+        self.sessions = SessionsPage(self.theme, conductor.others)
         self.sessions.refresh_wanted.connect(conductor.list_sessions)
         self.sessions.open_wanted.connect(conductor.open_session)
         self.sessions.open_wanted.connect(lambda _path: self._show_strip())
@@ -129,6 +140,7 @@ class MainWindow(QMainWindow):
         self.pages: dict[str, QWidget] = {
             "monitor": self.monitor,
             "tune": self.tune,
+            "bench": self.bench,
             "sessions": self.sessions,
         }
 
@@ -143,12 +155,18 @@ class MainWindow(QMainWindow):
         self.navigation.show_page(name)
         self._show_strip()
 
+    @property
+    def experiment(self) -> ExperimentPage:
+        """The page that Start and Stop are for: the one that is shown, else Tune."""
+        return self.experiments.get(self.page, self.tune)
+
     def page_origin(self) -> Origin:
         """Where the numbers on the current page come from."""
         if self.page == "sessions":
             return self.sessions.origin
-        if self.page == "tune" and self.conductor.tune.facts.started is not None:
-            return self.conductor.tune.facts.origin
+        desk = self.desks.get(self.page)
+        if desk is not None and desk.state.facts.started is not None:
+            return desk.state.facts.origin
         return self.conductor.live.origin
 
     def choose_theme(self, choice: Choice) -> None:
@@ -168,13 +186,11 @@ class MainWindow(QMainWindow):
         self._rebuild_here()
 
     def preset(self, card: str | None = None, minutes: float | None = None, share: bool = False) -> None:
-        """Fill the form of Tune from the command line."""
-        setup = self.tune.setup
-        if card is not None:
-            setup.chooser.setCurrentIndex(setup.chooser.findData(card))
-        if minutes is not None:
-            setup.form.set_values({"minutes": minutes})
-        setup.share.setChecked(share)
+        """Fill the forms from the command line."""
+        for page in self.experiments.values():
+            chosen = str(page.setup.chooser.currentData()) if card is None else card
+            values: dict[str, object] = {} if minutes is None else {"minutes": minutes}
+            page.set_up(SetupState(card=chosen, values=values, shared=share))
 
     def open_file(self, path: Path) -> None:
         """Show a stored session; one outside the data folder is listed as long as the window is open."""
@@ -216,17 +232,15 @@ class MainWindow(QMainWindow):
 
     def _rebuild_here(self) -> None:
         current, span, narrow = self.monitor.current, self.monitor.span_s, self.navigation.narrow
-        values, card = self.tune.setup.form.values(), self.tune.setup.chooser.currentData()
-        share = self.tune.setup.shared
+        kept = {name: page.setup.state for name, page in self.experiments.items()}
         session = self.sessions.current
         self.rebuild(self.page)
         self.navigation.set_narrow(narrow)
         self.monitor.show_span(span)
         if current is not None:
             self.monitor.choose(current)
-        self.tune.setup.form.set_values(values)
-        self.tune.setup.chooser.setCurrentIndex(self.tune.setup.chooser.findData(card))
-        self.tune.setup.share.setChecked(share)
+        for name, page in self.experiments.items():
+            page.set_up(kept[name])
         self.sessions.current = session
 
     def _show_strip(self) -> None:

@@ -28,6 +28,7 @@ _USAGE: dict[str, str] = {
     "argument_unexpected": N_("{argument} is one argument too many; see {help}."),
     "usage": N_("This command line cannot be understood: {message}"),
     "minutes_out_of_range": N_("The time budget is {value} minutes, but must lie between {low} and {high}."),
+    "no_benchmark_chosen": N_("No benchmark is chosen; tick at least one."),
     "duration_out_of_range": N_("The duration is {value} s, but must be above 0 and at most ten years."),
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
     "simulate_or_replay": N_("--simulate and --replay exclude each other; leave one out."),

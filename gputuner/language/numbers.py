@@ -76,9 +76,12 @@ def signed_percent(fraction: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time span: ``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    """A time span: ``310 ns``, ``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``, ``3 d 4 h``."""
     if 0 < abs(seconds) < 1:
-        return f"{number(seconds * 1e3)} ms" if abs(seconds) >= 1e-3 else f"{number(seconds * 1e6)} µs"
+        for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+            if abs(seconds) * factor >= 1:
+                return f"{number(seconds * factor)} {unit}"
+        return f"{number(seconds * 1e9)} ns"
     if abs(seconds) < 10:
         return _("{n} s").format(n=number(round(seconds, 1)))
     whole = round(seconds)
@@ -92,6 +95,13 @@ def duration(seconds: float) -> str:
     if minutes:
         return _("{m} min {s:02d} s").format(m=minutes, s=s) if s else _("{m} min").format(m=minutes)
     return _("{n} s").format(n=whole)
+
+
+def clock(seconds: float) -> str:
+    """A time span for a narrow column: ``0:45``, ``12:05``, ``1:03:20``."""
+    hours, rest = divmod(round(seconds), 3600)
+    minutes, second = divmod(rest, 60)
+    return f"{hours}:{minutes:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"
 
 
 def reading(entry: Reading | None) -> str:

@@ -8,7 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -648,6 +648,7 @@ class InMemoryPorts:
     def __init__(self, feed: InMemoryFeed, runs: Sequence[object] = ()) -> None:
         self.feed = feed
         self.tune_spec = Spec
+        self.bench_spec = BenchSpec
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []
         self.recorded: list[tuple[str, ...]] = []
@@ -661,6 +662,9 @@ class InMemoryPorts:
         self.preferences: dict[str, str] = {}
         self.threads: set[str] = set()
         self.plan: object = None
+
+    def benchmarks(self, card: str) -> tuple[Offer, ...]:
+        return suite(card)
 
     def start(self, spec: object, cards: tuple[str, ...], share: bool) -> object:
         self.threads.add(threading.current_thread().name)
@@ -730,3 +734,171 @@ def with_sessions(target: InMemoryPorts) -> InMemoryPorts:
     error = StoreError("session_malformed", path=str(broken), message="not a database")
     target.entries.append(Entry(broken, None, error))
     return target
+
+
+# --- benchmarks -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSpec:
+    """Looks like the spec of the suite."""
+
+    names: tuple[str, ...] = ()
+    full: bool = False
+    minutes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    code: str
+    params: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    name: str
+    group: str
+    in_default: bool = True
+    default_s: float = 10.0
+    full_s: float = 60.0
+    obstacle: Obstacle | None = None
+
+
+def suite(card: str) -> tuple[Offer, ...]:
+    """A small suite; on the processor most of it cannot run."""
+    gpu_only = Obstacle(code="gpu_only") if card == "cpu" else None
+    kernels = gpu_only or Obstacle(code="extra_missing", params={"extra": "kernels"})
+    return (
+        Offer(name="gemm-fp64", group="gemm", in_default=False),
+        Offer(name="gemm-bf16", group="gemm", default_s=60.0, full_s=300.0),
+        Offer(name="gemm-fp8", group="gemm", obstacle=gpu_only),
+        Offer(name="memory-copy", group="memory"),
+        Offer(name="memory-triad", group="memory", in_default=False),
+        Offer(name="latency", group="latency", obstacle=kernels),
+        Offer(name="resnet50", group="training", default_s=70.0),
+    )
+
+
+def bench_events(
+    *, origin: Origin = Origin.MEASURED, card: CardInfo | None = None, run: str = "b1", faster: float = 1.0,
+    outcome: Outcome = Outcome.COMPLETED,
+) -> list[Event]:  # fmt: skip
+    """The stream of a bench run; ``faster`` scales every rate."""
+    chosen = card or modded_4090(origin=origin)
+    chosen = replace(chosen, readings={**chosen.readings, "l2_bytes": value(72 * 2**20, "bytes")})
+    points = [replace(p, card=chosen.uuid, origin=origin) for p in bench_points(faster)]
+    seq = itertools.count()
+    events: list[Event] = [
+        RunStarted(
+            run_id=run, seq=next(seq), t_ns=T0, experiment="bench", spec={"names": []},
+            fingerprint=Fingerprint(host=HostFingerprint(readings={"cpu": value("AMD Ryzen 9 7950X")})),
+            cards=(chosen,), clock=ClockKind.WALL, origin=origin, unix_s=1_780_000_000.0, version="0.2.0",
+        ),
+        TorchFound(run_id=run, seq=next(seq), t_ns=T0, torch=TorchFingerprint(python="3.12", version="2.13.0")),
+    ]  # fmt: skip
+    for number, point in enumerate(points, start=1):
+        t_ns = T0 + number * 5 * S
+        events.append(
+            StepStarted(
+                run_id=run, seq=next(seq), t_ns=t_ns, index=number, total=len(points), label=point.workload,
+                params={}, expected_s=5.0, remaining_s=(len(points) - number) * 5.0,
+            )
+        )  # fmt: skip
+        events.append(
+            StepFinished(run_id=run, seq=next(seq), t_ns=t_ns, index=number, label=point.workload, result="done")
+        )
+        events.append(PointMeasured(run_id=run, seq=next(seq), t_ns=t_ns, point=point))
+    last = T0 + len(points) * 5 * S
+    code = 0 if outcome is Outcome.COMPLETED else 130
+    events.append(RunFinished(run_id=run, seq=next(seq), t_ns=last, outcome=outcome, exit_code=code))
+    return events
+
+
+def bench_point(
+    ident: str, benchmark: str, metric: str, number: float, unit: str, params: dict[str, object], **extra: object
+) -> Point:
+    flags = (Flag.THROTTLED_POWER,) if params.get("phase") == "sustained" else ()
+    return Point(
+        id=ident, card="GPU-4090", metric=metric, workload=benchmark, params=params, value=number, unit=unit,
+        spread=Spread(n=40, median=number, iqr=number * 0.006, ci95_low=number * 0.995, ci95_high=number * 1.004),
+        conditions=Conditions(
+            duration_s=4.0, samples=80, sm_clock_mhz=2565.0, power_w=446.0, core_temperature_end_c=68.0,
+            limited_s={Limiter.POWER: 3.1} if flags else {},
+        ),
+        flags=flags, extra={"benchmark": benchmark, "correct": True, **extra},
+    )  # fmt: skip
+
+
+def bench_points(faster: float = 1.0) -> list[Point]:
+    """Plausible figures of an RTX 4090 48G."""
+    points: list[Point] = []
+    peaks = {"fp64": 1.31e12, "fp32": 84e12, "tf32": 83.1e12, "fp16": 166e12, "bf16": 166e12, "fp8": 332e12}
+    for name, share in (("fp64", 0.94), ("fp32", 0.79), ("tf32", 0.93), ("fp16", 0.96), ("bf16", 0.953), ("fp8", 0.9)):
+        for phase, factor in (("search", 0.9), ("burst", 1.0), ("sustained", 0.94)):
+            if phase == "search" or name == "bf16" or phase == "sustained":
+                rate = peaks[name] * share * factor * faster
+                published = (
+                    {"published_percentile": 71, "published_n": 9, "published_low": 0.8 * peaks[name],
+                     "published_median": 0.9 * peaks[name], "published_high": 0.97 * peaks[name],
+                     "published_source": "stored tables"}
+                    if name in ("fp16", "bf16") else {}
+                )  # fmt: skip
+                held = {"held_back": "The power limit held the clock at 2565 MHz."} if phase == "sustained" else {}
+                points.append(
+                    bench_point(
+                        f"gemm-{name}-{phase}", f"gemm-{name}", "matmul_rate", rate, "FLOP/s",
+                        {"precision": name, "m": 8192, "n": 8192, "k": 8192, "phase": phase},
+                        fraction_of_peak_at_clock=share * factor, fraction_of_sheet=share * factor * 1.005,
+                        operations=2 * 8192**3, seconds=2 * 8192**3 / rate, **published, **held,
+                    )
+                )  # fmt: skip
+    for operation, best in (("read", 945e9), ("write", 925e9), ("copy", 920e9), ("scale", 915e9), ("triad", 925e9)):
+        for power in range(20, 35):
+            count, l2 = 2**power, power <= 25
+            rate = (
+                best * 4.6 * (0.35 + 0.65 * min(1, (power - 19) / 4)) if l2 else best * min(1, 0.9 + (power - 26) / 60)
+            )
+            points.append(
+                bench_point(
+                    f"memory-{operation}-{power}", f"memory-{operation}", "stream_bandwidth", rate * faster, "B/s",
+                    {"operation": operation, "bytes": count, "level": "l2" if l2 else "dram"},
+                    bytes=count, seconds=count / (rate * faster),
+                    **({} if l2 else {"fraction_of_peak_at_clock": rate * faster / 1.008e12}),
+                )
+            )  # fmt: skip
+    for power in range(13, 31):
+        level, base = ("l1", 14e-9) if power <= 16 else ("l2", 105e-9) if power <= 26 else ("dram", 260e-9)
+        points.append(
+            bench_point(
+                f"latency-{power}", "latency", "access_latency", base * (1 + 0.02 * (power % 5)), "s",
+                {"bytes": 2**power, "level": level},
+            )
+        )  # fmt: skip
+    points += [
+        bench_point(
+            f"region-{region}", "regions", "region_bandwidth", (905e9 + 9e9 * math.sin(region)) * faster, "B/s",
+            {"offset_bytes": region * 2 * GIB, "bytes": 2 * GIB},
+        )
+        for region in range(24)
+    ]  # fmt: skip
+    for direction, rate in (("to_device", 25.4e9), ("to_host", 26.1e9), ("both", 44e9)):
+        points.append(
+            bench_point(
+                f"pcie-{direction}", "pcie", "transfer_bandwidth", rate, "B/s", {"direction": direction, "pinned": True}
+            )
+        )
+    for model, rate in (("resnet50", 1320.0), ("bert-large", 98.0), ("gpt", 61.0)):
+        for phase, factor in (("burst", 1.04), ("sustained", 1.0)):
+            points.append(
+                bench_point(
+                    f"{model}-{phase}", model, "train_throughput", rate * factor * faster, "samples/s",
+                    {"batch": 128, "precision": "bf16", "channels_last": True, "phase": phase},
+                    samples=128, seconds=128 / rate,
+                    **({"published_percentile": 55, "published_n": 6, "published_low": 1010.0,
+                        "published_median": 1290.0, "published_high": 1460.0, "published_source": "stored tables"}
+                       if model == "resnet50" else {}),
+                )
+            )  # fmt: skip
+    points.append(bench_point("launch-1", "launch", "launch_time", 4.6e-6, "s", {}))
+    points.append(bench_point("launch-2", "launch", "graph_launch_time", 1.4e-6, "s", {}))
+    return points

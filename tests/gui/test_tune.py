@@ -112,7 +112,7 @@ def test_stop_cancels_and_keeps_what_was_measured(open_window, invented, qtbot):
     window.tune.start()
     qtbot.waitUntil(lambda: len(window.conductor.tune.facts.points) >= 2)
     points = len(window.conductor.tune.facts.points)
-    window.actions_.find("Stop Tune and keep what was measured").trigger()
+    window.actions_.find("Stop the run and keep what was measured").trigger()
     assert run.cancelled.is_set()
     assert window.conductor.tune.phase is Phase.STOPPING
     qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.gui.live import Live
-from gputuner.gui.pages.setup_panel import SetupPanel
+from gputuner.gui.pages.setup_panel import SetupPanel, SetupState
 from gputuner.gui.run_state import Phase, RunState
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
@@ -149,6 +149,13 @@ class ExperimentPage(QWidget):
         """Start with what the form says."""
         if self.can_start:
             self.start_wanted.emit(self.setup.form.spec(), self.setup.cards, self.setup.shared)
+
+    def set_up(self, state: SetupState) -> None:
+        """Choose card, values and sharing."""
+        self.setup.choose_card(state.card)
+        self.refresh()
+        self.setup.form.set_values(state.values)
+        self.setup.share.setChecked(state.shared)
 
     def copy(self) -> None:
         """Copy the figures as Markdown."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, QSize
 from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
@@ -66,21 +66,22 @@ class ResultView(QWidget):
         inside.addWidget(self.table)
         self._conditions = Elided()
         self._conditions.setContentsMargins(9, 0, 9, 2)
-        inside.addWidget(self._conditions)
+        last = QHBoxLayout()
+        last.setSpacing(4)
+        last.setContentsMargins(0, 0, 4, 0)
+        last.addWidget(self._conditions, 1)
+        inside.addLayout(last)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addLayout(self._buttons())
+        layout.addLayout(self._buttons(last))
         layout.addWidget(self.pictures, 3)
         layout.addWidget(frame, 1)
         frame.setMinimumHeight(124)
         self.show_name(next(iter(kind.titles)), chosen=False)
 
-    def _buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+    def _buttons(self, last: QHBoxLayout) -> FlowLayout:
         flow = FlowLayout(4)
-        row.addLayout(flow, 1)
         group = QButtonGroup(self)
         self.segments: dict[str, QPushButton] = {}
         for name, words in self._kind.titles.items():
@@ -98,9 +99,9 @@ class ResultView(QWidget):
         self.save_button.setToolTip(_("Save the picture as PNG or SVG, or the figures as CSV (Ctrl+S)"))
         self.save_button.clicked.connect(self.ask_save)
         for button in (self.copy_button, self.save_button):
-            button.setProperty("segment", True)
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return row
+            button.setProperty("small", True)
+            last.addWidget(button)
+        return flow
 
     def show_facts(self, facts: RunFacts, now: bool = False) -> None:
         """Show a run (the caller keeps to four times a second); while hidden only if ``now``."""
@@ -152,10 +153,10 @@ class ResultView(QWidget):
             case ".svg":
                 self._save_svg(target)
             case _:
-                self.pictures.current.grab().save(str(target), "PNG")
+                self.pictures.whole.grab().save(str(target), "PNG")
 
     def _save_svg(self, target: Path) -> None:
-        widget = self.pictures.current
+        widget = self.pictures.whole
         generator = QSvgGenerator()
         generator.setFileName(str(target))
         generator.setSize(QSize(widget.width(), widget.height()))

@@ -14,10 +14,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gputuner.gui.others import Others
+from gputuner.gui.pages.bench_result import bench_result
 from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
+from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import tune_result
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results_text import measured_with
+from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
@@ -34,13 +38,15 @@ Q = Quantity
 class SessionDetail(QWidget):
     """Three views of one session."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
         self.setProperty("role", "clear")
         self._theme = theme
+        self._others = others
         self._content: SessionContent | None = None
         self.overview = SessionOverview(theme)
         self.result = tune_result(theme)
+        self._results: dict[str, ResultView] = {"tune": self.result}
         self.advice = AdviceColumn()
         self.warnings = Notice()
         advice_page = QWidget()
@@ -93,6 +99,7 @@ class SessionDetail(QWidget):
             self.chooser.addItem(f"{info.index} · {info.title}", info.uuid)
         self.chooser.blockSignals(False)
         self.chooser.setVisible(len(facts.cards) > 1)
+        self._use_result(facts)
         self.result.show_facts(facts, now=True)
         told = dict.fromkeys(sentences.warning(w.code, w.params) for w in facts.warnings)
         self.warnings.say(_("Remarks of the run") if told else "", "\n".join(told))
@@ -102,6 +109,16 @@ class SessionDetail(QWidget):
             if not there and self.tabs[name].isChecked():
                 self.show_view("overview")
         self._show_card()
+
+    def _use_result(self, facts: RunFacts) -> None:
+        """Benchmarks have pictures and columns of their own."""
+        kind = "bench" if facts.started is not None and facts.started.experiment == "bench" else "tune"
+        if kind not in self._results:
+            self._results[kind] = bench_result(self._theme, self._others)
+            self._stack.addWidget(self._results[kind])
+        self.result = self._views["figures"] = self._results[kind]
+        if self.tabs["figures"].isChecked():
+            self.show_view("figures")
 
     def _show_card(self) -> None:
         content = self._content

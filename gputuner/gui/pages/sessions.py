@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gputuner.gui.others import Others
 from gputuner.gui.ports import SessionEntry, SessionSummary
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.theme import Theme
@@ -42,10 +43,11 @@ class SessionsPage(QWidget):
     tune_wanted = Signal()
     """Go and measure something."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self._theme = theme
+        self._others = others
         self._entries: dict[str, SessionEntry] = {}
         self._listed = False
         self.detail: SessionDetail | None = None
@@ -142,7 +144,7 @@ class SessionsPage(QWidget):
         if self.detail is None:
             from gputuner.gui.pages.session_detail import SessionDetail
 
-            self.detail = SessionDetail(self._theme)
+            self.detail = SessionDetail(self._theme, self._others)
             self._right.replaceWidget(self._filler, self.detail)
             self._right.setStretch(2, 1)
             self._filler.deleteLater()
@@ -174,13 +176,14 @@ class SessionsPage(QWidget):
 
     def select(self, path: Path) -> None:
         """Choose a session, also one that is listed only later."""
-        self.current = path
         keys = self.table.rows.keys
-        if self.detail is not None and str(path) not in keys:
-            self.open_wanted.emit(path)
         if str(path) in keys:
             self.table.selectRow(keys.index(str(path)))
             self._choose(str(path))
+            return
+        self.current = path
+        if self.detail is not None:
+            self.open_wanted.emit(path)
 
     def show_content(self, path: Path, content: SessionContent) -> None:
         """Show what a session holds."""
@@ -308,6 +311,8 @@ def experiment_words(name: str) -> str:
             return _("Tune")
         case "record":
             return _("Record")
+        case "bench":
+            return _("Benchmarks")
         case _:
             return name
 

@@ -2,6 +2,7 @@
 """The left part of an experiment's page: which card, with what, and what will happen."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout
@@ -19,6 +20,15 @@ from gputuner.model.quantities import Quantity
 
 MOST_KINDS = 12
 """Kinds of steps that the dry run names; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupState:
+    """What the user set: UUID of the card, the form's values, sharing."""
+
+    card: str
+    values: dict[str, object]
+    shared: bool
 
 
 class SetupPanel(QFrame):
@@ -94,6 +104,17 @@ class SetupPanel(QFrame):
     def plan_text(self) -> str:
         """What it says will happen."""
         return self._plan.text()
+
+    @property
+    def state(self) -> SetupState:
+        """All that is set."""
+        return SetupState(
+            card=str(self.chooser.currentData()), values=self.form.values(), shared=self.share.isChecked()
+        )
+
+    def choose_card(self, uuid: str) -> None:
+        """Choose a card, if it is there."""
+        self.chooser.setCurrentIndex(self.chooser.findData(uuid))
 
     def show_cards(self) -> None:
         """Offer the cards of the feed; keep the choice."""

@@ -3,7 +3,7 @@
 
 from gputuner.gui.pages.result_view import ResultKind, ResultView
 from gputuner.gui.pages.tune_pictures import TunePictures
-from gputuner.gui.picture_names import picture_of_figure, picture_of_step, titles
+from gputuner.gui.picture_names import picture_of_figure, picture_of_step, tune_titles
 from gputuner.gui.results import interval_words, named_with_flags, point_hint, value_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column
@@ -17,7 +17,7 @@ NARROW = 480
 def tune_result(theme: Theme) -> ResultView:
     """An empty result."""
     kind = ResultKind(
-        titles=titles(),
+        titles=tune_titles(),
         picture_of_step=picture_of_step,
         picture_of_figure=lambda point: picture_of_figure(point.metric),
         columns=[

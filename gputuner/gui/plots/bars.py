@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
@@ -15,6 +15,19 @@ ROW, GROUP = 26, 28
 """Height of a row and of a group's heading in pixels."""
 EDGE, GAP = 12, 10
 """Pixels at the edges and between columns."""
+BAR_LEAST = 90.0
+"""Pixels for the bars before notes are shown."""
+NARROWEST = 3.0
+"""An interval narrower than this (pixels) would be a blot on the bar's end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """A range that others reached, in the row's unit."""
+
+    low: float
+    high: float
+    middle: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +40,17 @@ class BarRow:
     top: float
     colour: str
     reference: float | None = None
-    """Drawn as an outlined track behind the bar (a peak)."""
+    """Drawn as an outlined track behind the bar, with a line at its end (a peak)."""
+    mark: float | None = None
+    """A further figure to compare with, drawn as a small triangle."""
+    band: Band | None = None
+    """Drawn as a thin bracket below the bar."""
     low: float | None = None
     high: float | None = None
     hatched: bool = False
     note: str = ""
     point_id: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +104,7 @@ class Bars(QWidget):
     def columns(self) -> tuple[float, float, float, float]:
         """Left ends of bar, value and note, and the right end of the notes, in pixels."""
         value = self._left() + self._room() + GAP
-        return self._left(), value, value + self._texts + GAP, value + self._texts + self._notes
+        return self._left(), value, value + self._texts + GAP, value + self._texts + self._noted()
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark the bars of these points as evidence."""
@@ -101,9 +119,29 @@ class Bars(QWidget):
         """As the size hint, but narrow."""
         return QSize(260, min(120, self.sizeHint().height()))
 
+    def row_at(self, y: float) -> BarRow | None:
+        """The bar at a height in pixels."""
+        top = 6.0
+        for group in self._groups:
+            top += GROUP
+            for row in group.rows:
+                if top <= y < top + ROW * self._stretch:
+                    return row
+                top += ROW * self._stretch
+        return None
+
+    def event(self, event: QEvent) -> bool:
+        """Hovering over a bar tells its settings and conditions."""
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            row = self.row_at(event.pos().y())
+            QToolTip.showText(event.globalPos(), row.hint if row else "", self)
+            return True
+        return super().event(event)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint all groups from the top."""
         painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.surface))
         painter.setFont(self._font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._stretch = self._roomy()
@@ -129,8 +167,13 @@ class Bars(QWidget):
     def _left(self) -> float:
         return EDGE + min(self._names, 0.35 * self.width()) + GAP
 
+    def _noted(self) -> float:
+        """Width of the notes; none where the bars would have too little room (hovering tells them)."""
+        rest = self.width() - self._left() - GAP - self._texts - EDGE
+        return self._notes if rest - self._notes >= BAR_LEAST else 0.0
+
     def _room(self) -> float:
-        return max(40.0, self.width() - self._left() - GAP - self._texts - self._notes - EDGE)
+        return max(40.0, self.width() - self._left() - GAP - self._texts - self._noted() - EDGE)
 
     def _heading(self, painter: QPainter, title: str, y: float) -> None:
         painter.setPen(QColor(self._theme.muted))
@@ -158,6 +201,10 @@ class Bars(QWidget):
             painter.drawRoundedRect(bar, 2, 2)
         if row.reference is not None:
             self._peak(painter, left + min(room, row.reference * per), y)
+        if row.mark is not None and row.mark <= row.top:
+            self._triangle(painter, left + row.mark * per, y)
+        if row.band is not None:
+            self._band(painter, row.band, left, per, y)
         if row.low is not None and row.high is not None:
             self._interval(painter, left + row.low * per, left + row.high * per, y + ROW / 2)
         if row.point_id and row.point_id in self._marked:
@@ -167,16 +214,35 @@ class Bars(QWidget):
         painter.setPen(QColor(self._theme.text))
         value = left + room + GAP
         painter.drawText(QRectF(value, y, self._texts + 1, ROW), align | Qt.AlignmentFlag.AlignRight, row.text)
-        if row.note:
+        if row.note and self._noted():
             painter.setPen(QColor(self._theme.muted))
-            painter.drawText(QRectF(value + self._texts + GAP, y, self._notes, ROW), align, row.note)
+            painter.drawText(QRectF(value + self._texts + GAP, y, self._noted(), ROW), align, row.note)
 
     def _peak(self, painter: QPainter, x: float, y: float) -> None:
         """Where the sheet's figure lies, also behind a bar that goes beyond it."""
         painter.setPen(QPen(QColor(self._theme.text), 1.4))
         painter.drawLine(QPointF(x, y + 3), QPointF(x, y + ROW - 3))
 
+    def _triangle(self, painter: QPainter, x: float, y: float) -> None:
+        """A small triangle above the bar, its tip on the figure."""
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.text))
+        painter.drawPolygon(QPolygonF([QPointF(x - 4, y + 1), QPointF(x + 4, y + 1), QPointF(x, y + 7)]))
+
+    def _band(self, painter: QPainter, band: Band, left: float, per: float, y: float) -> None:
+        """A thin bracket below the bar, a tick at its middle."""
+        room, bottom = self._room(), y + ROW - 3
+        x0, x1 = left + min(room, band.low * per), left + min(room, band.high * per)
+        painter.setPen(QPen(QColor(self._theme.purple), 2))
+        painter.drawLine(QPointF(x0, bottom), QPointF(x1, bottom))
+        painter.setPen(QPen(QColor(self._theme.purple), 1.4))
+        for x, rise in ((x0, 3), (x1, 3), (None if band.middle is None else left + band.middle * per, 5)):
+            if x is not None:
+                painter.drawLine(QPointF(x, bottom), QPointF(x, bottom - rise))
+
     def _interval(self, painter: QPainter, x0: float, x1: float, middle: float) -> None:
+        if x1 - x0 < NARROWEST:
+            return
         painter.setPen(QPen(QColor(self._theme.text), 1.4))
         painter.drawLine(QPointF(x0, middle), QPointF(x1, middle))
         for x in (x0, x1):

@@ -120,8 +120,21 @@ class AdviceColumn(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(_("advice"))
         self.cards: list[AdviceCard] = []
+        page = QWidget()
+        page.setProperty("role", "page")
+        self._column = QVBoxLayout(page)
+        self._column.setContentsMargins(0, 0, 4, 0)
+        self._column.setSpacing(8)
+        self._content = QWidget()
+        self._column.addWidget(self._content)
+        self._column.addStretch(1)
+        self.setWidget(page)
         self._shown: tuple[tuple[Advice, ...], tuple[Question, ...], str] | None = None
         self.show_advice((), (), "")
+
+    def put_above(self, widget: QWidget) -> None:
+        """Show something above the advice."""
+        self._column.insertWidget(self._column.indexOf(self._content), widget)
 
     def show_advice(self, advice: Sequence[Advice], questions: Sequence[Question], empty: str) -> None:
         """Show advice and questions; ``empty`` is what to say while there is neither."""
@@ -129,10 +142,10 @@ class AdviceColumn(QScrollArea):
         if wanted == self._shown:
             return
         self._shown = wanted
-        page = QWidget()
-        page.setProperty("role", "page")
-        layout = QVBoxLayout(page)
-        layout.setContentsMargins(0, 0, 4, 0)
+        content = QWidget()
+        content.setProperty("role", "clear")
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         self.cards = [AdviceCard(entry) for entry in advice]
         for card in self.cards:
@@ -144,8 +157,10 @@ class AdviceColumn(QScrollArea):
                 layout.addWidget(QuestionCard(question))
         if not advice and not questions and empty:
             layout.addWidget(self._empty(empty))
-        layout.addStretch(1)
-        self.setWidget(page)
+        self._column.replaceWidget(self._content, content)
+        self._content.hide()
+        self._content.deleteLater()
+        self._content = content
 
     @staticmethod
     def _empty(text: str) -> QFrame:

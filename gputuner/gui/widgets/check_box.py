@@ -9,7 +9,7 @@ from gputuner.gui.theme import Theme
 
 
 class CheckBox(QCheckBox):
-    """A check box with a tick in the accent's own text colour."""
+    """A check box with a tick (a dash: some of those below it) in the accent's own text colour."""
 
     def __init__(self, theme: Theme, words: str) -> None:
         super().__init__(words)
@@ -28,5 +28,6 @@ class CheckBox(QCheckBox):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         ink = self._theme.on_accent if self.isEnabled() else self._theme.surface
         painter.setPen(QPen(QColor(ink), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
-        points = [(0.25, 0.53), (0.44, 0.72), (0.76, 0.3)]
+        partly = self.checkState() is Qt.CheckState.PartiallyChecked
+        points = [(0.25, 0.5), (0.75, 0.5)] if partly else [(0.25, 0.53), (0.44, 0.72), (0.76, 0.3)]
         painter.drawPolyline(QPolygonF([QPointF(left + x * size, top + y * size) for x, y in points]))

@@ -69,6 +69,8 @@ class Elided(QLabel):
         self._fit()
 
     def _fit(self) -> None:
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, max(0, self.width()))
+        shown = self.fontMetrics().elidedText(
+            self._whole, Qt.TextElideMode.ElideRight, max(0, self.contentsRect().width())
+        )
         self.setText(shown)
         self.setToolTip(self._hint or (self._whole if shown != self._whole else ""))

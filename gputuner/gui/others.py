@@ -1,0 +1,50 @@
+# pyright: standard
+"""Other sessions to compare with: listed and read in the background."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from gputuner.gui.ports import Ports, SessionEntry
+from gputuner.gui.run_state import RunFacts
+from gputuner.gui.run_worker import Background
+from gputuner.gui.session_content import read_facts
+
+
+class Others(QObject):
+    """Sessions of one experiment."""
+
+    listed = Signal()
+    """``entries`` are known anew."""
+    opened = Signal(object, object)
+    """A session's path and its ``RunFacts``."""
+    failed = Signal(object, object)
+    """A session's path, and why it cannot be read."""
+
+    def __init__(self, ports: Ports, background: Background, experiment: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._ports = ports
+        self._background = background
+        self._experiment = experiment
+        self.entries: tuple[SessionEntry, ...] = ()
+
+    def refresh(self) -> None:
+        """List them anew."""
+
+        def answer(entries: tuple[SessionEntry, ...]) -> None:
+            self.entries = tuple(e for e in entries if e.summary and e.summary.experiment == self._experiment)
+            self.listed.emit()
+
+        self._background.ask(lambda: tuple(self._ports.sessions()), answer)
+
+    def open(self, path: Path) -> None:
+        """Read the figures of a session."""
+
+        def read() -> RunFacts:
+            reader = self._ports.open_session(path)
+            try:
+                return read_facts(reader)
+            finally:
+                reader.close()
+
+        self._background.ask(read, lambda facts: self.opened.emit(path, facts), lambda err: self.failed.emit(path, err))

@@ -1,0 +1,311 @@
+# pyright: standard
+"""Curves and single dots on two scales of choice, with named stretches, marks, and labels that do not collide."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor
+
+from gputuner.gui.plots.frame import PictureFrame
+from gputuner.gui.plots.labelling import Box, Segment, Spot, Words, beside_dot, beside_upright, place
+from gputuner.gui.plots.scales import Scale, ScaleAxis
+from gputuner.gui.plots.style import dashes, pen, plain_plot, round_up, tight_text, title_axis
+from gputuner.gui.theme import Theme, tinted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dot:
+    """One figure with its interval; ``hollow`` dots are of another kind than the filled ones."""
+
+    x: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+    hollow: bool = False
+    point_id: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """Dots of one colour, joined or not; ``path`` is a line without dots (a ceiling)."""
+
+    name: str
+    colour: str
+    dots: tuple[Dot, ...] = ()
+    joined: bool = True
+    path: tuple[Spot, ...] = ()
+    dashed: bool = False
+    symbol: str = "o"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A named part of the horizontal axis."""
+
+    x0: float
+    x1: float
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upright:
+    """A dashed upright line with its words."""
+
+    x: float
+    name: str
+
+
+LABEL_GAP = 14.0
+"""Pixels between a dot, its label and the edge."""
+HEAD = 20.0
+"""Pixels above the curves for the names of stretches."""
+DOTS_AT_MOST = 160
+"""More dots than this are drawn small."""
+
+
+@dataclass(slots=True)
+class _Label:
+    item: pg.TextItem
+    spot: Spot | None
+    upright: float | None
+    colour: str
+    box: Box | None = None
+
+
+class CurvePlot(PictureFrame):
+    """Series over a scale; values start at zero on a linear scale."""
+
+    def __init__(self, theme: Theme, title: str, unit: str, x_title: str, x_scale: Scale, y_scale: Scale) -> None:
+        super().__init__(title, unit)
+        self._theme, self._x, self._y = theme, x_scale, y_scale
+        left, bottom = ScaleAxis("left", y_scale, 26), ScaleAxis("bottom", x_scale, 62)
+        left.setWidth(50)
+        self.plot = plain_plot(theme, left, bottom)
+        title_axis(self.plot, theme, x_title)
+        self.set_picture(self.plot)
+        self.series: tuple[Series, ...] = ()
+        self.stretches: tuple[Stretch, ...] = ()
+        self.uprights: tuple[Upright, ...] = ()
+        self._marked: frozenset[str] = frozenset()
+        self._labels: list[_Label] = []
+        self._leaders: list[pg.PlotDataItem] = []
+        self._span, self._shown, self._height = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
+        self.plot.getPlotItem().getViewBox().sigResized.connect(self._place_labels)
+
+    @property
+    def label_boxes(self) -> dict[str, Box]:
+        """Where the labels stand, in pixels of the plot's area, by their words."""
+        return {label.item.toPlainText(): label.box for label in self._labels if label.box is not None}
+
+    @property
+    def dot_spots(self) -> list[Spot]:
+        """Where the dots are, in pixels of the plot's area."""
+        return [self._pixel(self._spot(dot)) for series in self.series for dot in series.dots]
+
+    def show_series(
+        self, series: Sequence[Series], stretches: Sequence[Stretch] = (), uprights: Sequence[Upright] = ()
+    ) -> None:
+        """Show these; the same again costs nothing."""
+        wanted = tuple(series), tuple(stretches), tuple(uprights)
+        if wanted != (self.series, self.stretches, self.uprights):
+            self.series, self.stretches, self.uprights = wanted
+            self._draw()
+
+    def mark(self, point_ids: frozenset[str]) -> None:
+        """Ring the dots of these points."""
+        if point_ids != self._marked:
+            self._marked = point_ids
+            self._draw()
+
+    def _draw(self) -> None:
+        self.plot.clear()
+        self._labels, self._leaders = [], []
+        if not self.series:
+            return
+        self._fit()
+        for number, stretch in enumerate(self.stretches):
+            self._add_stretch(stretch, shaded=number % 2 == 0)
+        for series in self.series:
+            self._add_series(series)
+        for upright in self.uprights:
+            line = pg.InfiniteLine(
+                pos=self._x.place(upright.x), angle=90, movable=False, pen=dashes(self._theme.strong_line)
+            )
+            self.plot.addItem(line, ignoreBounds=True)
+        self._place_labels()
+
+    def _fit(self) -> None:
+        """Choose the ends of both axes from what is shown."""
+        spots = [self._spot(dot) for s in self.series for dot in s.dots]
+        spots += [self._place(spot) for s in self.series for spot in s.path]
+        xs, ys = [x for x, _y in spots], [y for _x, y in spots]
+        room = max(0.1, max(xs) - min(xs)) * 0.02
+        self._span = min(xs) - room, max(xs) + room
+        if self._y.base:
+            low, high = min(ys), max(ys)
+            margin = max(0.15, (high - low) * 0.06)
+            self._height = low - margin, high + margin
+        else:
+            highs = [dot.high for s in self.series for dot in s.dots if dot.high is not None]
+            box_height = max(60.0, float(self.plot.getPlotItem().getViewBox().height()))
+            head = 1.0 / (1.0 - HEAD / box_height) if self.stretches else 1.04
+            self._height = 0.0, round_up(max([*ys, *highs]) * head)
+        self.plot.setYRange(*self._height, padding=0)
+
+    def _add_stretch(self, stretch: Stretch, shaded: bool) -> None:
+        ends = self._x.place(stretch.x0), self._x.place(stretch.x1)
+        fill = QBrush(tinted(self._theme.sunk, 130)) if shaded else QBrush(Qt.BrushStyle.NoBrush)
+        item = pg.LinearRegionItem(ends, movable=False, brush=fill, pen=pen(self._theme.line, 1))
+        item.setZValue(-5)
+        self.plot.addItem(item, ignoreBounds=True)
+
+    def _add_series(self, series: Series) -> None:
+        style = Qt.PenStyle.DashLine if series.dashed else Qt.PenStyle.SolidLine
+        spots = [self._place(spot) for spot in series.path]
+        if series.joined and len(series.dots) > 1:
+            spots = sorted(self._spot(dot) for dot in series.dots)
+        if len(spots) > 1:
+            xs, ys = zip(*spots, strict=True)
+            line = pg.PlotDataItem(np.array(xs), np.array(ys), pen=pen(series.colour, 1.6, style), antialias=True)
+            line.setZValue(1)
+            self.plot.addItem(line)
+        for dot in series.dots:
+            self._add_interval(dot, series.colour)
+        if series.dots:
+            self._add_dots(series)
+
+    def _add_interval(self, dot: Dot, colour: str) -> None:
+        if dot.low is None or dot.high is None:
+            return
+        x = self._x.place(dot.x)
+        ends = np.array([self._y.place(dot.low), self._y.place(dot.high)])
+        bar = pg.PlotDataItem(np.array([x, x]), ends, pen=pen(colour, 1.3))
+        bar.setZValue(2)
+        self.plot.addItem(bar)
+
+    def _add_dots(self, series: Series) -> None:
+        small = sum(len(s.dots) for s in self.series) > DOTS_AT_MOST
+        spots = [
+            {
+                "pos": self._spot(dot),
+                "symbol": series.symbol,
+                "size": 4 if small else 7,
+                "pen": pen(series.colour, 1.4),
+                "brush": QBrush(QColor(self._theme.surface if dot.hollow else series.colour)),
+                "data": dot.hint,
+            }
+            for dot in series.dots
+        ]
+        scatter = pg.ScatterPlotItem(hoverable=True, tip=lambda x, y, data: data)
+        scatter.addPoints(spots)
+        scatter.setZValue(3)
+        self.plot.addItem(scatter)
+        rings = [self._spot(dot) for dot in series.dots if dot.point_id and dot.point_id in self._marked]
+        if rings:
+            ring = pg.ScatterPlotItem(pos=rings, symbol="o", size=16, pen=pen(self._theme.accent, 2), brush=None)
+            ring.setZValue(4)
+            self.plot.addItem(ring)
+
+    def _make_labels(self) -> None:
+        for label in self._labels:
+            self.plot.removeItem(label.item)
+        self._labels = []
+        for series in self.series:
+            ends = [self._place(spot) for spot in series.path] or sorted(self._spot(dot) for dot in series.dots)
+            if series.name and ends:
+                self._label(series.name, series.colour, spot=ends[-1])
+        for upright in self.uprights:
+            self._label(upright.name, self._theme.muted, upright=self._x.place(upright.x))
+        for stretch in self.stretches:
+            self._label(stretch.name, self._theme.muted)
+
+    def _label(self, text: str, colour: str, spot: Spot | None = None, upright: float | None = None) -> None:
+        ink = self._theme.ink(colour)
+        item = tight_text([(text, ink)])
+        item.setZValue(5)
+        self.plot.addItem(item, ignoreBounds=True)
+        self._labels.append(_Label(item, spot, upright, ink))
+
+    def _room(self) -> tuple[float, float]:
+        box = self.plot.getPlotItem().getViewBox()
+        return max(60.0, float(box.width())), max(20.0, float(box.height()))
+
+    def _place(self, spot: Spot) -> Spot:
+        return self._x.place(spot[0]), self._y.place(spot[1])
+
+    def _spot(self, dot: Dot) -> Spot:
+        return self._x.place(dot.x), self._y.place(dot.y)
+
+    def _pixel(self, place: Spot) -> Spot:
+        width, height = self._room()
+        left, right = self._shown
+        low, high = self._height
+        return (place[0] - left) / (right - left) * width, height - (place[1] - low) / (high - low) * height
+
+    def _value(self, x: float, y: float) -> Spot:
+        width, height = self._room()
+        left, right = self._shown
+        low, high = self._height
+        return left + x / width * (right - left), low + (height - y) / height * (high - low)
+
+    def _place_labels(self) -> None:
+        if not self.series:
+            return
+        self._make_labels()
+        width, height = self._room()
+        left, right = self._span
+        for label in self._labels:
+            if label.spot is not None:
+                share = min(0.6, (float(label.item.boundingRect().width()) + LABEL_GAP) / width)
+                right = max(right, left + (label.spot[0] - left) / (1 - share))
+        self._shown = left, right
+        self.plot.setXRange(left, right, padding=0)
+        area = Box(0, 0, width, height)
+        wanted = [self._places(number, label, area) for number, label in enumerate(self._labels)]
+        dots = [Box(x - 5, y - 5, 10, 10) for x, y in self.dot_spots]
+        boxes = place(wanted, dots, self._segments(), area)
+        for leader in self._leaders:
+            self.plot.removeItem(leader)
+        self._leaders = []
+        for label, words, box in zip(self._labels, wanted, boxes, strict=True):
+            label.box = box
+            label.item.setPos(*self._value(box.left, box.top))
+            leader = words.leader(box)
+            if leader is not None:
+                self._lead(leader, label.colour)
+
+    def _places(self, number: int, label: _Label, area: Box) -> Words:
+        size = label.item.boundingRect()
+        width, height = float(size.width()), float(size.height())
+        if label.spot is not None:
+            return beside_dot(*self._pixel(label.spot), width, height, area.height)
+        if label.upright is not None:
+            return beside_upright(self._pixel((label.upright, 0.0))[0], width, height, area)
+        stretch = self.stretches[number - len(self._labels)]
+        x0, x1 = (self._pixel((self._x.place(x), 0.0))[0] for x in (stretch.x0, stretch.x1))
+        middle = max(0.0, min((x0 + x1) / 2 - width / 2, area.width - width))
+        return Words(width, height, tuple(((middle, 2.0 + 12 * row), float(row)) for row in range(3)))
+
+    def _lead(self, leader: Segment, colour: str) -> None:
+        xs, ys = zip(*(self._value(*end) for end in leader), strict=True)
+        line = pg.PlotDataItem(np.array(xs), np.array(ys), pen=pen(colour, 0.8), antialias=True)
+        self.plot.addItem(line, ignoreBounds=True)
+        self._leaders.append(line)
+
+    def _segments(self) -> list[Segment]:
+        lines: list[Segment] = []
+        for series in self.series:
+            spots = [self._place(spot) for spot in series.path]
+            if series.joined and series.dots:
+                spots = sorted(self._spot(dot) for dot in series.dots)
+            lines += list(pairwise(self._pixel(spot) for spot in spots))
+        height = self._room()[1]
+        for upright in self.uprights:
+            x = self._pixel((self._x.place(upright.x), 0.0))[0]
+            lines.append(((x, 0.0), (x, height)))
+        return lines

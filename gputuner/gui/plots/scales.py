@@ -1,0 +1,82 @@
+# pyright: standard
+"""Scales of pictures: linear from zero, decades, and powers of two for sizes in bytes; each with its axis."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log2, log10
+
+import pyqtgraph as pg
+
+from gputuner.gui.plots.style import even_ticks
+from gputuner.language.numbers import number
+
+TINY = 1e-300
+"""Logarithms of nothing stop here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """``place`` maps a value to the axis, ``text`` names a value; ``base`` of the logarithm, 0: linear."""
+
+    base: int
+    text: Callable[[float], str]
+
+    def place(self, value: float) -> float:
+        """Where a value lies on the axis."""
+        if self.base == 2:
+            return log2(max(TINY, value))
+        return log10(max(TINY, value)) if self.base else value
+
+    def value(self, place: float) -> float:
+        """The value at a place."""
+        return float(self.base**place) if self.base else place
+
+    def ticks(self, low: float, high: float, most: int) -> list[float]:
+        """Places of at most ``most`` ticks."""
+        if not self.base:
+            return even_ticks(low, high, most)
+        first, last = ceil(low - 1e-9), floor(high + 1e-9)
+        step = max(1, ceil((last - first + 1) / max(1, most)))
+        if self.base == 2 and step > 2:
+            step = ceil(step / 2) * 2
+        return [float(place) for place in range(first, last + 1) if place % step == 0]
+
+
+def linear(text: Callable[[float], str] = number) -> Scale:
+    """From zero, evenly."""
+    return Scale(0, text)
+
+
+def decades(text: Callable[[float], str] = number) -> Scale:
+    """Logarithmic."""
+    return Scale(10, text)
+
+
+def sizes() -> Scale:
+    """Bytes in powers of two: ``32 KiB``, ``1 GiB``."""
+    return Scale(2, _size)
+
+
+def _size(count: float) -> str:
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= factor:
+            return f"{number(count / factor)} {unit}"
+    return f"{number(count)} B"
+
+
+class ScaleAxis(pg.AxisItem):
+    """An axis with few round ticks of a scale."""
+
+    def __init__(self, orientation: str, scale: Scale, room: int) -> None:
+        super().__init__(orientation)
+        self._scale = scale
+        self._room = room
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        """As many as have room."""
+        places = self._scale.ticks(minVal, maxVal, max(2, int(size / self._room)))
+        return [(1.0, places)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Words of the values."""
+        return [self._scale.text(self._scale.value(place)) for place in values]
