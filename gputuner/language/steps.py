@@ -21,6 +21,8 @@ STEPS: dict[str, str] = {
     "train_alone": N_("one training alone"),
     "train_together": N_("two trainings at once"),
     "sustained": N_("sustained load"),
+    "bench_matmul_search": N_("search for the fastest matrix shape"),
+    "bench_matmul": N_("matrix product"),
     "bench_resnet50": N_("ResNet-50 training"),
     "bench_bert": N_("BERT-large training"),
     "bench_edsr": N_("EDSR training"),

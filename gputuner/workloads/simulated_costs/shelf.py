@@ -7,12 +7,13 @@ from gputuner.model.readings import Scalar
 from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.decode import decode
-from gputuner.workloads.simulated_costs.matmul import matmul
+from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
 
 COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "matmul": matmul,
+    "matmul_sparse": matmul_sparse,
     "copy": copy,
     "resnet50": resnet50,
     "bert": bert,
@@ -22,6 +23,7 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "llm": llm,
 }
 SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
+    "matmul_search": matmul_search,
     "decode": decode,
 }
 """Workloads that go through many settings in one trial."""
