@@ -14,6 +14,8 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "matmul_search": "matmul_search:MatmulSearch",
     "matmul_sparse": "matmul_sparse:SparseMatmul",
     "copy": "copy:Copy",
+    "stream": "stream:Stream",
+    "stream_sweep": "stream:StreamSweep",
     "resnet50": "resnet50:ResNet50Training",
     "bert": "bert:BertTraining",
     "edsr": "edsr:EdsrTraining",
@@ -21,6 +23,12 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "lstm": "lstm:LstmTraining",
     "llm": "llm_training:LlmTraining",
     "decode": "decode:Decode",
+    "attention": "attention:Attention",
+    "conv": "conv:Conv",
+    "transfer": "transfer:Transfer",
+    "peer_transfer": "transfer_peers:PeerTransfer",
+    "allreduce": "transfer_allreduce:AllReduce",
+    "launch": "launch:Launch",
 }
 """Workload → module of this package and class in it (or what makes the body)."""
 

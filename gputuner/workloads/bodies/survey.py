@@ -19,7 +19,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One setting: see ``model.steps.Part``, whose fields these are."""
+    """One setting: see ``model.steps.Part``, whose fields these are. Without windows it is a gap (``gaps.py``)."""
 
     params: "dict[str, Fact]"
     iteration_s: "tuple[float, ...]"

@@ -118,7 +118,7 @@ class Trial:
         Raises:
             StoppedError: stopped before anything was measured.
         """
-        self._device.limit(self._request.memory_cap_bytes)
+        self._notes.update(self._device.limit(self._request.memory_cap_bytes))
         self._device.begin_trial()
         self._tell("setup", 0.0, None, at_once=True)
         made = make()
@@ -234,7 +234,8 @@ class Trial:
         parts: list[Part] = []
         for part in survey.parts(pace):
             parts.append(part)
-            self._tell("measure", time.monotonic() - start, statistics.median(part.iteration_s), work=part.work)
+            typical_s = statistics.median(part.iteration_s) if part.iteration_s else None
+            self._tell("measure", time.monotonic() - start, typical_s, work=part.work)
             if self._control.stopped():
                 break
         if not parts and self._control.stopped():
