@@ -23,6 +23,8 @@ STEPS: dict[str, str] = {
     "sustained": N_("sustained load"),
     "bench_matmul_search": N_("search for the fastest matrix shape"),
     "bench_matmul": N_("matrix product"),
+    "bench_stream_sweep": N_("memory bandwidth over sizes"),
+    "bench_stream": N_("memory bandwidth"),
     "bench_resnet50": N_("ResNet-50 training"),
     "bench_bert": N_("BERT-large training"),
     "bench_edsr": N_("EDSR training"),

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from gputuner.experiments.benchmarks.benchmark import Benchmark
 from gputuner.experiments.benchmarks.gemm import BENCHMARKS_GEMM
 from gputuner.experiments.benchmarks.inference import BENCHMARKS_INFERENCE
+from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY
 from gputuner.experiments.benchmarks.training import BENCHMARKS_TRAINING
 from gputuner.model.errors import UsageError
 
 BENCHMARKS: tuple[Benchmark, ...] = (
     *BENCHMARKS_GEMM,
+    *BENCHMARKS_MEMORY,
     *BENCHMARKS_TRAINING,
     *BENCHMARKS_INFERENCE,
 )

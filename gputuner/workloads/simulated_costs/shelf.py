@@ -8,6 +8,7 @@ from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.decode import decode
 from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
+from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
 
@@ -15,6 +16,7 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "matmul": matmul,
     "matmul_sparse": matmul_sparse,
     "copy": copy,
+    "stream": stream,
     "resnet50": resnet50,
     "bert": bert,
     "edsr": edsr,
@@ -24,6 +26,7 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
 }
 SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
     "matmul_search": matmul_search,
+    "stream_sweep": stream_sweep,
     "decode": decode,
 }
 """Workloads that go through many settings in one trial."""

@@ -1,0 +1,123 @@
+"""Memory bandwidth: read, write, copy, scale and triad, over sizes and in DRAM.
+
+Method: a sweep of footprints from 256 KiB on, two to an octave, shows the last cache's level; then one footprint of at
+least four caches (1 GiB or more) is measured steadily: that is the figure of DRAM. Bytes are those that the operation
+defines (read 1 ×, write 1 ×, copy 2 ×, scale 2 ×, triad 3 × the array). Results are checked number by number.
+Peers: BabelStream (arrays that may fit a large L2), nvbandwidth (three samples, no sweep), memtest's read and write.
+"""
+
+from collections.abc import Callable
+
+from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps
+from gputuner.experiments.benchmarks.gemm import failed
+from gputuner.experiments.benchmarks.recording import rate
+from gputuner.experiments.course import Course
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Work
+from gputuner.workloads.specs_stream import (
+    ARRAYS,
+    BEYOND_CACHE,
+    OPERATIONS,
+    Operation,
+    StreamSpec,
+    StreamSweepSpec,
+    dram_footprint,
+    level,
+)
+
+SWEEP_S, STEADY_S, SETUP_S = 4.0, 2.0, 1.5
+CPU_SWEEP_S, CPU_STEADY_S = 1.5, 1.0
+CPU_MOST_BYTES = 384 << 20
+"""Two cores of a server cannot hold on to all of its shared cache: this is DRAM to them."""
+USUAL_CACHE_BYTES = 64 << 20
+USUAL_FREE_BYTES = 4 << 30
+
+
+def cache_bytes(course: Course) -> int:
+    """Size of the last cache, in bytes; a large one is assumed where it is not told."""
+    said = course.context.worker.get("cache_bytes")
+    if isinstance(said, int) and said > 0:
+        return said
+    return int(course.context.card.number("l2_bytes") or USUAL_CACHE_BYTES)
+
+
+def _footprint(course: Course) -> int:
+    cpu = course.context.card.is_cpu
+    free = course.context.free_bytes or USUAL_FREE_BYTES
+    return dram_footprint(cache_bytes(course), free, CPU_MOST_BYTES if cpu else 1 << 34)
+
+
+def _memory(operation: Operation) -> Callable[[Course, Effort], Steps]:
+    name = f"memory-{operation}"
+
+    def run(course: Course, effort: Effort) -> Steps:
+        yield from _sweep(course, name, operation, effort)
+        yield from _steady(course, name, operation, effort)
+
+    return run
+
+
+def _sweep(course: Course, name: str, operation: Operation, effort: Effort) -> Steps:
+    cpu, cache = course.context.card.is_cpu, cache_bytes(course)
+    largest = _footprint(course) if effort.full else min(_footprint(course), 2 * BEYOND_CACHE * cache)
+    spec = StreamSweepSpec(operation=operation, largest_bytes=largest)
+    seconds = effort.seconds(CPU_SWEEP_S if cpu else SWEEP_S) * (4.0 if effort.full else 1.0)
+    work = Work(
+        label="bench_stream_sweep",
+        workload=spec.workload,
+        params=spec.params(),
+        measure_s=seconds,
+        budget_s=3 * seconds + 20.0,
+    )
+    result = yield from course.attempt(work, seconds + SETUP_S)
+    if not isinstance(result, Done) or not result.trials or not result.trials[0].parts:
+        yield from failed(course, name, result)
+        return
+    measured = zip(result.trials[0].parts, result.part_conditions, strict=True)
+    yield from course.tell(
+        *(
+            rate(
+                course, name, "stream_bandwidth", "B/s", "bytes", part, conditions,
+                {**part.params, "phase": "sweep", "level": level(float(part.params["bytes"]), cache)},
+            )
+            for part, conditions in measured
+        )
+    )  # fmt: skip
+
+
+def _steady(course: Course, name: str, operation: Operation, effort: Effort) -> Steps:
+    cpu, footprint = course.context.card.is_cpu, _footprint(course)
+    spec = StreamSpec(operation=operation, bytes=footprint // ARRAYS[operation] // 4096 * 4096)
+    seconds = effort.seconds(CPU_STEADY_S if cpu else STEADY_S)
+    work = Work(
+        label="bench_stream",
+        workload=spec.workload,
+        params=spec.params(),
+        measure_s=seconds,
+        budget_s=4 * seconds + 10.0,
+    )
+    result = yield from course.attempt(work, seconds + SETUP_S)
+    if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
+        yield from failed(course, name, result)
+        return
+    whole = spec.bytes * ARRAYS[operation]
+    told: dict[str, Scalar] = {
+        "operation": operation, "bytes": whole, "phase": "steady", "level": level(whole, cache_bytes(course)),
+    }  # fmt: skip
+    yield from course.tell(
+        rate(course, name, "stream_bandwidth", "B/s", "bytes", result.trials[0], result.conditions, told)
+    )
+
+
+BENCHMARKS_MEMORY: tuple[Benchmark, ...] = tuple(
+    Benchmark(
+        name=f"memory-{operation}",
+        group="memory",
+        unit="B/s",
+        default_s=SWEEP_S + STEADY_S + 2 * SETUP_S,
+        full_s=4 * SWEEP_S + STEADY_S + 2 * SETUP_S,
+        cpu_s=CPU_SWEEP_S + CPU_STEADY_S + 3.0,
+        run=_memory(operation),
+    )
+    for operation in OPERATIONS
+)
