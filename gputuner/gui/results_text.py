@@ -16,24 +16,40 @@ from gputuner.model.points import Point
 
 def markdown(points: Sequence[Point]) -> str:
     """A Markdown table; its first line says if the figures were not measured."""
-    lines: list[str] = []
-    for origin in {point.origin for point in points} - {Origin.MEASURED}:
-        lines += [f"> {origin_sentence(origin)}", ""]
-    lines += [
-        "| " + " | ".join((_("Figure"), _("Settings"), _("Value"), _("95 % interval"), _("Remarks"))) + " |",
-        "| --- | --- | ---: | ---: | --- |",
+    head = [
+        (_("Figure"), False),
+        (_("Settings"), False),
+        (_("Value"), True),
+        (_("95 % interval"), True),
+        (_("Remarks"), False),
     ]
-    for point in points:
-        remarks = "; ".join(sentences.flag(flag) for flag in point.flags)
-        cells = (
+    rows = [
+        [
             sentences.metric(point.metric),
             sentences.point_title(point),
             value_words(point),
             interval_words(point),
-            remarks,
-        )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+            "; ".join(sentences.flag(flag) for flag in point.flags),
+        ]
+        for point in points
+    ]
+    return "\n".join([*origin_lines(points), *table(head, rows)]) + "\n"
+
+
+def origin_lines(points: Sequence[Point]) -> list[str]:
+    """What to say first of figures that were not measured."""
+    origins = {point.origin for point in points} - {Origin.MEASURED}
+    return [line for origin in origins for line in (f"> {origin_sentence(origin)}", "")]
+
+
+def table(head: Sequence[tuple[str, bool]], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table; each heading with whether its column stands to the right."""
+    lines = [_line([words for words, _right in head]), _line(["---:" if right else "---" for _words, right in head])]
+    return [*lines, *(_line(row) for row in rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def measured_with(facts: RunFacts, host: bool = True) -> str:
@@ -60,10 +76,17 @@ def comma_separated(points: Sequence[Point]) -> str:
     target = StringIO()
     writer = csv.writer(target, lineterminator="\n")
     writer.writerow(
-        ["origin", "id", "card", "metric", "workload", "params", "value", "unit", "ci95_low", "ci95_high", "flags"]
-    )
+        ["origin", "id", "card", "metric", "workload", "params", "value", "unit", "ci95_low", "ci95_high", "flags",
+         "sm_clock_mhz", "power_w", "core_temperature_end_c", "fraction_of_peak_at_clock", "fraction_of_sheet"]
+    )  # fmt: skip
     for point in points:
-        spread = point.spread
+        spread, conditions = point.spread, point.conditions
+        measured = (
+            (None, None, None)
+            if conditions is None
+            else (conditions.sm_clock_mhz, conditions.power_w, conditions.core_temperature_end_c)
+        )
+        shares = (point.extra.get("fraction_of_peak_at_clock"), point.extra.get("fraction_of_sheet"))
         writer.writerow(
             [
                 point.origin.value,
@@ -77,6 +100,7 @@ def comma_separated(points: Sequence[Point]) -> str:
                 "" if spread is None or spread.ci95_low is None else repr(spread.ci95_low),
                 "" if spread is None or spread.ci95_high is None else repr(spread.ci95_high),
                 " ".join(flag.value for flag in point.flags),
+                *("" if entry is None else repr(entry) for entry in (*measured, *shares)),
             ]
         )
     return target.getvalue()

@@ -9,56 +9,77 @@ from time import monotonic
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
-from gputuner.gui.picture_names import NAMES
 from gputuner.gui.ports import Ports
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import Choice
 from gputuner.gui.window import MainWindow
 from gputuner.language import sentences
+from gputuner.language.words import language as language_now
+from gputuner.language.words import set_language
 from gputuner.model.errors import GputunerError
 from gputuner.model.events import TelemetrySampled
 
 SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
+LANGUAGES = ("en", "zh_CN")
+EXPERIMENTS = ("tune", "bench")
+MONITORED = "tune"
+"""The run whose telemetry Monitor shows."""
 
 
 def draw_all(ports: Ports, folder: Path, *, minutes: float | None = None, card: str | None = None) -> int:
-    """Perform a tune run with ``ports`` and write ``<page>-<theme>.png`` into ``folder``; returns the exit code.
+    """Perform a tune and a bench run and write ``<page>-<theme>.png`` into ``folder``, those in the other
+    language with its tag at the end; returns the exit code.
 
     A run that cannot start is named on stderr, and the pages are drawn as they are then.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    spoken = language_now()
     window = MainWindow(ports, Choice.LIGHT)
     window.resize(*SIZE)
     window.preset(card, minutes)
     window.show()
     try:
         code = _measure(window)
-        for theme in (Choice.LIGHT, Choice.DARK):
-            window.show_theme(theme)
-            _draw_pages(window, folder, theme.value)
+        for language in (spoken, *(other for other in LANGUAGES if other != spoken)):
+            set_language(language)
+            for theme in (Choice.LIGHT, Choice.DARK):
+                window.show_theme(theme)
+                ending = theme.value if language == spoken else f"{theme.value}-{language}"
+                _draw_pages(window, folder, ending)
     finally:
+        set_language(spoken)
         window.close()
     return code
 
 
 def _measure(window: MainWindow) -> int:
-    conductor = window.conductor
-    wait_until(lambda: bool(conductor.live.cards), CALL_LIMIT_S)
-    window.show_page("tune")
-    if not window.tune.can_start:
+    """Perform the experiments; the first exit code that is not 0."""
+    wait_until(lambda: bool(window.conductor.live.cards), CALL_LIMIT_S)
+    code = 0
+    for name in EXPERIMENTS:
+        code = code or _perform(window, name)
+    return code
+
+
+def _perform(window: MainWindow, name: str) -> int:
+    page, desk = window.experiments[name], window.desks[name]
+    window.show_page(name)
+    page.refresh()
+    if not page.can_start:
         return 0
-    wait_until(lambda: bool(window.tune.setup.plan_text), CALL_LIMIT_S)
-    window.tune.start()
-    wait_until(lambda: not conductor.tune_run.busy, RUN_LIMIT_S)
-    state = conductor.tune
+    wait_until(lambda: bool(page.setup.plan_text), CALL_LIMIT_S)
+    page.start()
+    wait_until(lambda: not desk.thread_.busy, RUN_LIMIT_S)
+    state = desk.state
     if state.phase is Phase.REFUSED:
         err = state.error
         words = sentences.error(err) if isinstance(err, GputunerError) else str(err)
         print(f"gputuner: {words}", file=sys.stderr)
         return int(err.exit_code) if isinstance(err, GputunerError) else 1
-    _read_back(window)
+    if name == MONITORED:
+        _read_back(window)
     return state.facts.finished.exit_code if state.facts.finished else 1
 
 
@@ -83,35 +104,47 @@ def _read_back(window: MainWindow) -> None:
     conductor.live.cards_changed.emit()
 
 
-def _draw_pages(window: MainWindow, folder: Path, theme: str) -> None:
+def _draw_pages(window: MainWindow, folder: Path, ending: str) -> None:
     application = QApplication.instance()
     assert isinstance(application, QApplication)
 
     def draw(name: str) -> None:
         for _round in range(3):
             application.processEvents()
-        window.grab().save(str(folder / f"{name}-{theme}.png"), "PNG")
+        window.grab().save(str(folder / f"{name}-{ending}.png"), "PNG")
 
     window.show_page("monitor")
     window.monitor.load_plots()
     window.monitor.show_span(300)
     draw("monitor")
-    window.show_page("tune")
-    window.tune.load_plots()
-    window.tune.refresh()
-    if window.tune.result is None or not window.conductor.tune.facts.points:
-        draw("tune")
-    else:
-        window.tune.result.show_facts(window.conductor.tune.facts, now=True)
-        for name in NAMES:
-            if window.tune.result.segments[name].isEnabled():
-                window.tune.result.show_name(name)
-                draw("tune" if name == "batch" else f"tune-{name}")
+    for name in EXPERIMENTS:
+        _draw_experiment(window, name, draw)
     window.show_page("sessions")
     window.sessions.load_plots()
-    background = window.conductor.background
-    wait_until(lambda: background.pending == 0, CALL_LIMIT_S)
+    _settle(window)
     draw("sessions")
+
+
+def _draw_experiment(window: MainWindow, name: str, draw: Callable[[str], None]) -> None:
+    """A page with each of its pictures; the first one under the page's own name."""
+    page, state = window.experiments[name], window.desks[name].state
+    window.show_page(name)
+    page.load_plots()
+    page.refresh()
+    if page.result is None or not state.facts.points:
+        draw(name)
+        return
+    page.result.show_facts(state.facts, now=True)
+    shown = [picture for picture, button in page.result.segments.items() if button.isEnabled()]
+    for picture in shown:
+        page.result.show_name(picture)
+        _settle(window)
+        draw(name if picture == shown[0] else f"{name}-{picture}")
+
+
+def _settle(window: MainWindow) -> None:
+    """Wait for what pages ask in the background."""
+    wait_until(lambda: window.conductor.background.pending == 0, CALL_LIMIT_S)
 
 
 def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:

@@ -315,13 +315,27 @@ def test_two_cards_of_one_run_are_compared(finished, invented):
     assert (pair.before.card, pair.change) == ("GPU-3090", pytest.approx(1.0))
 
 
+def test_a_comparison_is_copied_as_markdown(finished, qtbot, qapp):
+    compare = choose_other(finished, qtbot)
+    qtbot.waitUntil(lambda: bool(compare.differences))
+    finished.bench.copy()
+    lines = qapp.clipboard().text().splitlines()
+    assert len(lines) == 2 + len(compare.differences)
+    line = next(line for line in lines if "gemm-bf16" in line and "sustained" in line)
+    assert "| 149 TFLOP/s | 134 TFLOP/s | +11.1 % ▲ better |" in line
+
+
 def test_markdown_and_csv_carry_every_figure(finished, qapp, tmp_path):
     finished.actions_.find("Copy the figures as Markdown").trigger()
     text = qapp.clipboard().text()
     count = len(finished.conductor.benching.state.facts.points)
     assert text.count("\n") == 2 + count
+    line = next(line for line in text.splitlines() if "gemm-bf16 | from cold" in line)
+    assert "| 158 TFLOP/s | 157 … 159 | 95.3 | 95.8 | 2565 | 446 | 68 | percentile 71 of 9 published" in line
     finished.bench.result.save(tmp_path / "points.csv")
-    assert len((tmp_path / "points.csv").read_text().splitlines()) == 1 + count
+    lines = (tmp_path / "points.csv").read_text().splitlines()
+    assert len(lines) == 1 + count
+    assert lines[0].endswith("fraction_of_peak_at_clock,fraction_of_sheet")
 
 
 @pytest.mark.parametrize("name", PICTURES)

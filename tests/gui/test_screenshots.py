@@ -12,13 +12,17 @@ from gputuner.model.errors import CardBusy
 def test_every_page_is_drawn(invented, qapp, tmp_path):
     events = invented.tune_events(origin=Origin.SIMULATED)
     session = Path("/data/sessions/r1.sqlite")
-    run = invented.ScriptedRun(events, session_path=session)
-    ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], [run], origin=Origin.SIMULATED)
+    bench = invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED))
+    runs = [invented.ScriptedRun(events, session_path=session), bench]
+    ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))
     assert draw_all(ports, tmp_path / "shots") == 0
-    pages = ("monitor", "tune", "tune-peak", "tune-load", "tune-together", "sessions")
-    names = {f"{page}-{theme}.png" for page in pages for theme in ("light", "dark")}
+    tune = ("tune", "tune-peak", "tune-load", "tune-together")
+    suite = ("bench", "bench-sizes", "bench-latency", "bench-regions", "bench-roofline", "bench-compare")
+    pages = ("monitor", *tune, *suite, "sessions")
+    endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
+    names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names
     for path in (tmp_path / "shots").iterdir():
         image = QImage(str(path))
@@ -27,7 +31,7 @@ def test_every_page_is_drawn(invented, qapp, tmp_path):
 
 
 def test_a_run_that_is_refused_gives_its_exit_code(invented, qapp, tmp_path, capsys):
-    ports = invented.ports(runs=[CardBusy("running_elsewhere", pid=4711)])
+    ports = invented.ports(runs=[CardBusy("running_elsewhere", pid=4711)] * 2)
     assert draw_all(ports, tmp_path) == 3
     assert "4711" in capsys.readouterr().err
     assert (tmp_path / "tune-dark.png").exists()

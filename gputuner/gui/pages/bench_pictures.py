@@ -12,6 +12,7 @@ from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.curve_plot import CurvePlot
 from gputuner.gui.plots.scales import decades, linear, sizes
 from gputuner.gui.results_bench import bench_groups
+from gputuner.gui.results_bench_text import bench_markdown, comparison_markdown
 from gputuner.gui.results_curves import latency_curve, region_curve, size_sweep
 from gputuner.gui.results_roofline import roofline, roofline_unit
 from gputuner.gui.run_state import RunFacts
@@ -93,6 +94,12 @@ class BenchPictures(Pictures):
         """Mark figures as evidence in every picture."""
         for picture in (self.bars, self.sizes, self.latency, self.regions, self.roofline):
             picture.mark(point_ids)
+
+    def markdown(self, facts: RunFacts) -> str:
+        """The figures, or beside a comparison what it compares."""
+        if self.current is self.compare and self.compare.differences:
+            return comparison_markdown(self.compare.differences, self.compare.chooser.currentText())
+        return bench_markdown(facts.points)
 
     def picture_with(self, point_ids: frozenset[str]) -> str | None:
         """The first picture that can show one of these figures."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gputuner.gui.plots.frame import PictureFrame
+from gputuner.gui.results_text import markdown
 from gputuner.gui.run_state import RunFacts
 
 
@@ -48,6 +49,10 @@ class Pictures(QStackedWidget):
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark figures as evidence in every picture."""
+
+    def markdown(self, facts: RunFacts) -> str:
+        """What is copied beside the shown picture."""
+        return markdown(facts.points)
 
     def picture_with(self, point_ids: frozenset[str]) -> str | None:
         """The first picture that can show one of these figures."""

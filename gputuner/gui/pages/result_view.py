@@ -11,7 +11,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.pages.pictures import Pictures
-from gputuner.gui.results_text import comma_separated, markdown, measured_with
+from gputuner.gui.results_text import comma_separated, measured_with
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.flow import FlowLayout
@@ -137,7 +137,7 @@ class ResultView(QWidget):
 
     def copy_markdown(self) -> None:
         """Put the table on the clipboard as Markdown."""
-        QGuiApplication.clipboard().setText(markdown(self._facts.points))
+        QGuiApplication.clipboard().setText(self.pictures.markdown(self._facts))
 
     def ask_save(self) -> None:
         """Ask for a file and save to it."""
