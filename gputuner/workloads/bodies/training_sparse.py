@@ -122,11 +122,19 @@ CANDIDATES: "dict[str, Prune]" = {
 }
 
 
+def candidates(major: int) -> "dict[str, Prune]":
+    """Those to try on a card of compute capability ``major``.x.
+
+    torch's pruning kernel writes cuSPARSELt's layout of Ampere; read as another chip's it would reach beyond its end.
+    """
+    return {name: prune for name, prune in CANDIDATES.items() if name != "cusparselt" or major == 8}
+
+
 def _fastest(device: Device, kind: torch.dtype) -> "tuple[str, Prune]":
     """The candidate that multiplies rightly and takes least for one layer forward and back."""
     seconds: dict[str, float] = {}
     why = "this PyTorch has no 2:4 sparse kernels"
-    for name, prune in CANDIDATES.items():
+    for name, prune in candidates(torch.cuda.get_device_capability()[0]).items():
         try:
             _check(device, prune, kind)
             seconds[name] = min(_layer_s(device, prune, kind) for _ in range(TRIES))

@@ -55,3 +55,8 @@ def test_a_processor_cannot():
     shape = BertShape(layers=1, width=64, heads=4, feed_forward=128, vocabulary=50, positions=16)
     with pytest.raises(UnsupportedError):
         BertTraining(CpuDevice(None), batch=1, precision="bf16", seed=1, sequence=16, sparse=True, shape=shape)
+
+
+def test_the_layout_of_ampere_is_tried_on_ampere_and_ada_only():
+    assert set(sparse.candidates(8)) == {"cutlass", "cusparselt", "cusparselt_compressed"}
+    assert set(sparse.candidates(9)) == {"cutlass", "cusparselt_compressed"}
