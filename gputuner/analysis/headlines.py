@@ -8,6 +8,7 @@ from gputuner.model.readings import Scalar
 HEADLINE = (
     "precision", "phase", "operation", "level", "direction", "pinned", "backend", "loader", "compile", "setup_counted",
     "fast_accumulate", "accumulate", "sparse", "decode", "method", "sequence", "channels_last",
+    "variant", "context", "quantised",
 )  # fmt: skip
 """Settings that make a figure of their own; of all others (shapes, sizes, batches) the best is shown."""
 WORST_TOO = frozenset({"region_bandwidth"})
@@ -18,6 +19,9 @@ LESS_IS_BETTER = frozenset(
     {"access_latency", "launch_time", "graph_launch_time", "co_run_slowdown", "load_temperature",
      "load_memory_temperature", "load_power", "memory_per_sample", "memory_peak"}
 )  # fmt: skip
+
+PASSING = frozenset({"search", "sweep"})
+"""Phases on the way to a figure."""
 
 Key = tuple[str, str, str, tuple[Scalar, ...]]
 
@@ -42,16 +46,23 @@ def setting_of(point: Point) -> Key:
     )
 
 
+def _place(point: Point) -> tuple[str, str, str, Scalar]:
+    return point.card, benchmark_of(point), point.metric, point.params.get("level", "")
+
+
 def headlines(points: Iterable[Point]) -> list[Point]:
-    """For each benchmark and setting the best figure, in the order of their first; searches only until others come."""
+    """For each benchmark and setting the best figure, in the order of their first.
+
+    Those of a search, and of a sweep at the same level of the memory, only until others come.
+    """
     chosen: dict[Key, list[Point]] = {}
     for point in points:
         if point.metric not in BESIDE:
             chosen.setdefault(setting_of(point), []).append(point)
-    settled = {key[:3] for key, found in chosen.items() if found[0].params.get("phase") != "search"}
+    settled = {_place(found[0]) for found in chosen.values() if found[0].params.get("phase") not in PASSING}
     result: list[Point] = []
     for key, found in chosen.items():
-        if found[0].params.get("phase") == "search" and key[:3] in settled:
+        if found[0].params.get("phase") in PASSING and _place(found[0]) in settled:
             continue
         ranked = sorted(found, key=lambda point: point.value, reverse=not less_is_better(found[0]))
         result += [ranked[0], ranked[-1]] if key[2] in WORST_TOO and len(ranked) > 1 else ranked[:1]

@@ -25,6 +25,7 @@ _GROUPS: dict[str, str] = {
     "p2p": N_("Card ↔ card"),
     "allreduce": N_("All-reduce"),
     "training": N_("Training"),
+    "inference": N_("Language model inference"),
     "decode": N_("Language model inference"),
     "loader": N_("Data loader"),
     "launch": N_("Launch and host"),
@@ -109,8 +110,15 @@ def untold(point: Point) -> dict[str, Scalar]:
     }
 
 
-SHAPE = frozenset({"m", "n", "k", "bytes"})
-"""Parameters that ``shape_words`` tells."""
+SHAPE = frozenset({"m", "n", "k", "bytes", "transposed", "null"})
+"""Parameters that ``shape_words`` tells, or that nobody looks for."""
+_DIRECTIONS: dict[str, str] = {
+    "h2d": N_("host → card"),
+    "d2h": N_("card → host"),
+    "both": N_("both ways"),
+    "forward": N_("forward"),
+    "backward": N_("backward"),
+}
 
 
 def setting_words(params: Mapping[str, Scalar]) -> str:
@@ -126,6 +134,10 @@ _OWN: dict[str, Callable[[Scalar], str]] = {
     "precision": lambda entry: _format(str(entry)),
     "offset_bytes": lambda entry: _("from {offset}").format(offset=value(entry, "bytes")),
     "phase": lambda entry: _("shape search") if entry == "search" else sentences.settings({"phase": entry}),
+    "direction": lambda entry: _(_DIRECTIONS.get(str(entry), str(entry))),
+    "pinned": lambda entry: _("pinned") if entry else _("pageable"),
+    "setup_counted": lambda entry: _("with set-up") if entry else _("without set-up"),
+    "fast_accumulate": lambda entry: _("fast accumulation") if entry else "",
 }
 _TELLING = frozenset({"launch_time", "graph_launch_time", "host_rate", "prefill_rate", "decode_rate"})
 """Metrics of which one benchmark has several."""

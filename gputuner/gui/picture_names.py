@@ -61,7 +61,8 @@ _OF_LABEL = {"stream": "sizes", "memory": "sizes", "latency": "latency", "access
 
 def bench_picture_of_step(label: str) -> str:
     """The picture that a step feeds."""
-    return next((name for begin, name in _OF_LABEL.items() if label.startswith(begin)), "bars")
+    what = label.removeprefix("bench_")
+    return next((name for begin, name in _OF_LABEL.items() if what.startswith(begin)), "bars")
 
 
 def bench_picture_of_figure(point: Point) -> str:

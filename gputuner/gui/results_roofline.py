@@ -4,7 +4,6 @@
 from collections.abc import Sequence
 
 from gputuner.analysis.headlines import benchmark_of, headlines
-from gputuner.analysis.intensity import matmul_intensity
 from gputuner.analysis.roofline import attainable
 from gputuner.gui.bench_words import row_name
 from gputuner.gui.plots.curve_plot import Dot, Series
@@ -23,18 +22,8 @@ ALIKE = 0.06
 
 
 def intensity(point: Point) -> float | None:
-    """FLOP per byte of a figure: as it was told, from its operations and bytes, or of a matrix multiplication."""
-    told = figure(point.extra.get("intensity"))
-    if told is not None:
-        return told
-    operations, moved = figure(point.extra.get("operations")), figure(point.extra.get("bytes"))
-    if operations and moved:
-        return operations / moved
-    shape = [point.params.get(name) for name in ("m", "n", "k")]
-    sizes = [int(entry) for entry in shape if isinstance(entry, int)]
-    if point.metric == "matmul_rate" and len(sizes) == 3:
-        return matmul_intensity(sizes[0], sizes[1], sizes[2], str(point.params.get("precision", "")))
-    return None
+    """FLOP per byte of a figure, as it was told with it."""
+    return figure(point.extra.get("intensity"))
 
 
 def roofline(points: Sequence[Point], theme: Theme) -> CurvePicture:

@@ -829,6 +829,10 @@ def bench_point(
     )  # fmt: skip
 
 
+WIDTHS = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 4 / 3}
+"""Bytes moved per element; FP8 products give BF16."""
+
+
 def bench_points(faster: float = 1.0) -> list[Point]:
     """Plausible figures of an RTX 4090 48G."""
     points: list[Point] = []
@@ -849,7 +853,8 @@ def bench_points(faster: float = 1.0) -> list[Point]:
                         f"gemm-{name}-{phase}", f"gemm-{name}", "matmul_rate", rate, "FLOP/s",
                         {"precision": name, "m": 8192, "n": 8192, "k": 8192, "phase": phase},
                         fraction_of_peak_at_clock=share * factor, fraction_of_sheet=share * factor * 1.005,
-                        operations=2 * 8192**3, seconds=2 * 8192**3 / rate, **published, **held,
+                        operations=2 * 8192**3, intensity=2 * 8192 / 3 / WIDTHS[name],
+                        seconds=2 * 8192**3 / rate, **published, **held,
                     )
                 )  # fmt: skip
     for operation, best in (("read", 945e9), ("write", 925e9), ("copy", 920e9), ("scale", 915e9), ("triad", 925e9)):

@@ -1,0 +1,36 @@
+"""Which figures of a run speak for it."""
+
+from gputuner.analysis.headlines import headlines
+from gputuner.model.points import Point
+
+
+def point(name, metric, value, unit="B/s", **params):
+    return Point(id=f"{name}-{value}", card="c", metric=metric, workload=name, params=params, value=value, unit=unit)
+
+
+def test_a_sweep_speaks_only_for_levels_that_nothing_else_measured():
+    sweep = [
+        point("memory-read", "stream_bandwidth", 4e12, level="l2", bytes=1 << 20, phase="sweep"),
+        point("memory-read", "stream_bandwidth", 5e12, level="l2", bytes=1 << 22, phase="sweep"),
+        point("memory-read", "stream_bandwidth", 9.9e11, level="dram", bytes=1 << 28, phase="sweep"),
+    ]
+    steady = point("memory-read", "stream_bandwidth", 9.3e11, level="dram", bytes=1 << 30, phase="steady")
+    assert [p.value for p in headlines(sweep)] == [5e12, 9.9e11], "until the steady figure comes"
+    assert [p.value for p in headlines([*sweep, steady])] == [5e12, 9.3e11]
+
+
+def test_the_best_shape_of_each_phase_and_no_search():
+    points = [
+        point("gemm-bf16", "matmul_rate", 1.7e14, "FLOP/s", precision="bf16", m=4096, phase="search"),
+        point("gemm-bf16", "matmul_rate", 1.5e14, "FLOP/s", precision="bf16", m=4096, phase="sustained"),
+        point("gemm-bf16", "matmul_rate", 1.6e14, "FLOP/s", precision="bf16", m=4096, phase="burst"),
+    ]
+    assert [p.params["phase"] for p in headlines(points)] == ["sustained", "burst"]
+    assert [p.params["phase"] for p in headlines(points[:1])] == ["search"]
+
+
+def test_of_times_the_shortest_and_of_regions_the_worst_too():
+    times = [point("launch", "launch_time", v, "s") for v in (5e-6, 4e-6)]
+    assert [p.value for p in headlines(times)] == [4e-6]
+    regions = [point("regions", "region_bandwidth", v, offset_bytes=i) for i, v in enumerate((9e11, 5e11, 9.2e11))]
+    assert [p.value for p in headlines(regions)] == [9.2e11, 5e11]
