@@ -41,7 +41,7 @@ class _Rehearsal:
         found = self._stage.latest(self._player.uuid)
         return replace(found, card=card) if found else None
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
         return self._stage.spawn(worker_id, self._player, memory_cap_bytes)
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ def wall_stage(
         feed,
         host=host,
         command=command,
-        environment=lambda card: worker_environment(device_uuid(card), os.environ),
+        environment=lambda card, probe: worker_environment(device_uuid(card), os.environ, memory_probe=probe),
         sampling_hz=rates.fast_hz,
     )
 

@@ -75,7 +75,7 @@ class ReplayedStage:
         """The last sample."""
         return self._latest.get(card)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
         """A recording cannot be asked anything.
 
         Raises:

@@ -162,7 +162,7 @@ class SimulatedStage:
         """The last sample."""
         return self._latest.get(card)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
         """Make a simulated worker."""
         trials = self._worker(worker_id, card.uuid, memory_cap_bytes)
         self._inbox.add(worker_id, trials)

@@ -83,8 +83,8 @@ class Stage(Protocol):
         """The last sample of a card; None while not yet read."""
         ...
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
-        """Start a worker for one card."""
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
+        """Start a worker for one card; ``memory_probe``: one that is asked for memory, not for rates."""
         ...
 
     def close(self) -> None:
@@ -93,7 +93,8 @@ class Stage(Protocol):
 
 
 CommandFor = Callable[[CardInfo, int | None], Sequence[str]]
-EnvironmentFor = Callable[[CardInfo], Mapping[str, str]]
+EnvironmentFor = Callable[[CardInfo, bool], Mapping[str, str]]
+"""Of a worker on a card; the flag: one that is asked for memory."""
 
 
 class WallStage:
@@ -143,10 +144,11 @@ class WallStage:
         before = next((s for s in tick.samples if s.card == card), None) if tick else None
         return self._latest.get(card, before)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None) -> Worker:
+    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
         """Start a child process that sees this card alone."""
         deliver: Callable[[Item], None] = self.inbox.put
-        return ProcessWorker(worker_id, self._command(card, memory_cap_bytes), self._environment(card), deliver)
+        command, environment = self._command(card, memory_cap_bytes), self._environment(card, memory_probe)
+        return ProcessWorker(worker_id, command, environment, deliver)
 
     def close(self) -> None:
         """Stop listening."""

@@ -49,7 +49,7 @@ class Trials:
     def run(self, works: Sequence[Work]) -> StepResult:
         """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
         fresh = any(w.fresh for w in works)
-        ids = self._workers.take(len(works), fresh=fresh)
+        ids = self._workers.take(len(works), fresh=fresh, memory_probe=any(w.memory_probe for w in works))
         cap_bytes = self._workers.cap_bytes(len(works))
         running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
         self._loop.safety.load_starts(self._loop.now_ns())
@@ -198,6 +198,7 @@ class Trials:
             budget_s=work.budget_s,
             fresh=True,
             warmup_s=work.warmup_s,
+            memory_probe=work.memory_probe,
         )
         if isinstance(self.run([half]), Done):
             return OutOfMemory(message=lost.message, size_limit=True)

@@ -25,6 +25,7 @@ KILLS = 5
 @dataclass(slots=True)
 class _Slot:
     worker: Worker
+    memory_probe: bool = False
     ready: bool = False
     told_to_end: bool = False
 
@@ -50,18 +51,25 @@ class Workers:
         self._started = 0
         self.ready_message: Mapping[str, object] | None = None
 
-    def take(self, count: int = 1, *, fresh: bool = False) -> list[str]:
+    def take(self, count: int = 1, *, fresh: bool = False, memory_probe: bool = False) -> list[str]:
         """The ids of ``count`` ready workers; waits until they are.
+
+        On ``cpu`` a worker that is asked for memory is of another kind than one that is asked for rates
+        (``workloads.launch``); workers of one kind end before the other kind starts.
 
         Raises:
             DeviceError: the torch of this interpreter cannot use the card.
             WorkloadError: the worker does not start.
         """
+        memory_probe = memory_probe and self._card.is_cpu
+        for worker_id in [w for w, slot in self._slots.items() if slot.memory_probe != memory_probe]:
+            if worker_id in self._slots:
+                self.end(worker_id, "finished")
         if fresh:
             for worker_id in list(self._slots)[:count]:
                 self.end(worker_id, "finished")
         while len(self._slots) < count:
-            self.start_one()
+            self.start_one(memory_probe=memory_probe)
         ids = list(self._slots)[:count]
         for worker_id in ids:
             self._await_ready(worker_id)
@@ -71,15 +79,15 @@ class Workers:
         """The memory that each of ``jobs`` trials at once may take; None: what there is."""
         return None if self._memory_cap_bytes is None else self._memory_cap_bytes // jobs
 
-    def start_one(self) -> None:
+    def start_one(self, *, memory_probe: bool = False) -> None:
         """Start a worker without waiting for it."""
         self._started += 1
         worker_id = f"w{self._started}"
         try:
-            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes)
+            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes, memory_probe)
         except OSError as err:
             raise NoCard("worker_start_failed", str(err), exit_code=-1, message=str(err)) from err
-        self._slots[worker_id] = _Slot(worker)
+        self._slots[worker_id] = _Slot(worker, memory_probe)
 
     def settle(self) -> None:
         """Wait until every started worker is ready, so that nothing imports while something is timed."""

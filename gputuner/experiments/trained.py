@@ -21,6 +21,8 @@ STEPS_WANTED = 24
 SCALER_SETTLES_STEPS = 20
 STEPS_PER_CHECK = 6
 """Steps a check of a size costs at most: the first two and at least three timed ones."""
+PROBE_SLOWER = 1.4
+"""A processor's memory probe takes this much longer for a step (docs/measurements/cpu-memory.md)."""
 PATIENCE_S = 12.0
 """A check of a size that would take longer than this is content with two optimizer steps."""
 TWO_STEPS_BUDGET = 3.3
@@ -115,7 +117,7 @@ def probe_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> fl
 
 def check_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
     """Expected seconds of a check whether ``batch`` runs: a first step that chooses kernels, then a few more."""
-    step = known.step_s(setting, batch) or 1.0
+    step = (known.step_s(setting, batch) or 1.0) * (PROBE_SLOWER if shape.cpu else 1.0)
     first = step
     if known.first_s:
         largest = max(known.first_s)
@@ -141,6 +143,7 @@ def train_work(
     fresh: bool = False,
     budget_s: float = 0.0,
     warmup_s: float | None = None,
+    memory_probe: bool = False,
 ) -> Work:
     """One trial of the training. Warm-up is until steady on a card, a fixed time on a CPU (which seldom is)."""
     spec = spec_of(shape, setting, batch)
@@ -154,6 +157,7 @@ def train_work(
         fresh=fresh,
         warmup_s=warm,
         size_param="batch",
+        memory_probe=memory_probe,
     )
 
 
@@ -237,16 +241,18 @@ def check(
     """Run one batch just long enough to say that it runs: the second optimizer step shows the peak.
 
     A batch that will be recommended (phase ``safe``) is warmed up and measured for as long as time allows; the rate of
-    any other check is flagged as not steady.
+    any other check is flagged as not steady. On a processor no check gives a rate (see ``Work.memory_probe``).
     """
     cost = check_cost(shape, known, setting, batch)
-    step = known.step_s(setting, batch) or 1.0
+    step = (known.step_s(setting, batch) or 1.0) * (PROBE_SLOWER if shape.cpu else 1.0)
     hasty = cost >= PATIENCE_S and step > 1.0
+    if shape.cpu and phase == "safe":
+        phase = "limit"
     warmed = phase == "safe" and not hasty
     work = train_work(
         shape, setting, batch, label, max(shape.train_s, 6.0 * step) if warmed else min(shape.train_s, 1.0),
         fresh=fresh, warmup_s=max(1.0, 2.0 * step) if warmed else 0.0,
-        budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0,
+        budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0, memory_probe=True,
     )  # fmt: skip
     return (yield from _measure(course, known, setting, work, phase, cost))
 

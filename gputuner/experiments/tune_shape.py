@@ -61,7 +61,7 @@ class Shape:
 
     def verify_s(self) -> float:
         """Expected seconds for the check of the memory limit, a process that dies included."""
-        return (40.0 if not self.cpu else 70.0) if self.verify else 0.0
+        return (40.0 if not self.cpu else 90.0) if self.verify else 0.0
 
     def sharing_s(self) -> float:
         """Expected seconds for two trainings at once, alone before and after, a second process included."""
@@ -76,7 +76,13 @@ class Shape:
         """Expected number of steps with work."""
         rates = len(self.bursts) + len(self.matmuls) + 1
         trials = min(self.rungs(), 7) + 2 * (len(self.trainings) - 1) + 2 * self.layouts
-        return rates + trials + 3 * self.verify + (3 if self.together_s else 0) + (1 if self.sustained_s else 0)
+        return (
+            rates
+            + trials
+            + (6 if self.cpu else 3) * self.verify
+            + (3 if self.together_s else 0)
+            + (1 if self.sustained_s else 0)
+        )
 
 
 def full_shape(context: PlanContext) -> Shape:

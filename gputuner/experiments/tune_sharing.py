@@ -71,7 +71,8 @@ def sharing(
     if found is None:
         yield from course.warn("sharing_failed", jobs=JOBS)
         return
-    params: dict[str, Scalar] = {**spec.params(), "jobs": JOBS}
+    threads = result.trials[0].notes.get("threads")
+    params: dict[str, Scalar] = {**spec.params(), "jobs": JOBS, **({} if threads is None else {"threads": threads})}
     tuned = max(known.rates[setting].values()) / known.rates[setting][at]
     yield from course.tell(*_points(course, found, params, tuned, result.conditions, after is not None))
 

@@ -32,6 +32,8 @@ class Work:
     """None: until steady; 0: none (cold burst)."""
     size_param: str | None = None
     """Name of the parameter that is the size (``batch``): a crash at a size whose half works is a size limit."""
+    memory_probe: bool = False
+    """It asks for memory, not for a rate: on the card ``cpu`` an allocator that can be counted and capped slows it."""
     runtime: Runtime = "torch"
     """Which worker runs it: ``torch`` (the user's Python), or ``kernels`` (our own kernels, in our own Python)."""
     peers: tuple[str, ...] = ()

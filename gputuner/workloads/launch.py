@@ -45,21 +45,29 @@ def worker_command(python: str, device: str, memory_cap_bytes: int | None = None
     return command
 
 
-def worker_environment(card_uuid: str, base: Mapping[str, str]) -> dict[str, str]:
+MEMORY_PROBE = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "1048576"}
+"""glibc: one arena and a fixed mmap threshold, for a worker on ``cpu`` that is asked for memory.
+
+Without them oneDNN crashed under a memory cap in 2 of 12 tries, and freed blocks stayed in the heap, so that the peak
+did not follow the batch size. Each tensor is mapped and zeroed anew, which costs a quarter of the processor time of a
+training step (docs/measurements/cpu-memory.md); so rates are measured without them, and then without a cap.
+"""
+
+
+def worker_environment(card_uuid: str, base: Mapping[str, str], *, memory_probe: bool = False) -> dict[str, str]:
     """The environment of a worker that sees exactly one card.
 
     Args:
         card_uuid: UUID of the card as NVML gives it (``GPU-…`` or ``MIG-…``), or ``cpu``.
         base: the environment to start from, normally ``os.environ``.
+        memory_probe: it is asked for memory, not for rates (only ``cpu`` makes a difference).
     """
     environment = dict(base)
     environment["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     if card_uuid == CPU_CARD:
         environment["CUDA_VISIBLE_DEVICES"] = ""
-        # One arena and a fixed mmap threshold: without them oneDNN crashed under a memory cap in 2 of 12 tries, and
-        # freed blocks stayed in the heap, so that the peak no longer followed the batch size.
-        environment["MALLOC_ARENA_MAX"] = "1"
-        environment["MALLOC_MMAP_THRESHOLD_"] = "1048576"
+        if memory_probe:
+            environment.update(MEMORY_PROBE)
         # Threads that spin at a barrier on cores they share with others made a training step up to 15 times slower.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     else:

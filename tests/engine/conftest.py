@@ -27,7 +27,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
             feed,
             host=lambda: HostFingerprint(readings={}),
             command=lambda card, cap: [sys.executable, str(SCRIPT), *arguments],
-            environment=lambda card: {},
+            environment=lambda card, probe: {},
             sampling_hz=2.0,
         )
 

@@ -65,7 +65,7 @@ class Driven:
             self.feed,
             host=lambda: HostFingerprint(readings={}),
             command=lambda card, cap: [sys.executable, str(SCRIPT)],
-            environment=lambda card: {},
+            environment=lambda card, probe: {},
             sampling_hz=10.0,
         )
 

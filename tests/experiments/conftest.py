@@ -56,6 +56,10 @@ class FakeCard:
     """Per sample of the batch, on top of the first step."""
     restart_s: float = 8.0
     power_share: float = 0.0
+    probe_slows: float = 1.0
+    """A processor's memory probe runs this much slower, in a process of its own kind …"""
+    rate_bloats: float = 1.0
+    """… and its worker for rates shows peaks this much too high."""
 
     def rate(self, params: dict) -> float:
         table = self.rates[params["precision"]]
@@ -92,6 +96,7 @@ class Performer:
         self.card, self.script = card, script
         self.random = np.random.default_rng(seed)
         self.now_s = 8.0
+        self.probing = False
 
     def perform(self, plan: Plan) -> Performed:
         told = Performed()
@@ -132,7 +137,10 @@ class Performer:
         if need > self.card.usable * self.card.capacity:
             self.now_s += 6.0
             return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20)
-        self.now_s += works[0].idle_before_s + (self.card.restart_s if len(works) > 1 or works[0].fresh else 0.0)
+        other_kind = self.card.probe_slows > 1.0 and works[0].memory_probe != self.probing
+        self.probing = works[0].memory_probe
+        restarts = len(works) > 1 or works[0].fresh or other_kind
+        self.now_s += works[0].idle_before_s + (self.card.restart_s if restarts else 0.0)
         trials = tuple(self.trial(w, self.card.slowdown if len(works) > 1 else 1.0) for w in works)
         duration = max(t.t1_ns - t.t0_ns for t in trials) / 1e9
         self.now_s = max(t.t1_ns for t in trials) / 1e9
@@ -160,8 +168,8 @@ class Performer:
                 seconds = done["bytes"] / card.bandwidth
             case _:
                 done = {"samples": float(params["batch"])}
-                seconds = params["batch"] / card.rate(params)
-                allocated = card.need(params)
+                seconds = params["batch"] / card.rate(params) * (card.probe_slows if work.memory_probe else 1.0)
+                allocated = card.need(params) * (1.0 if work.memory_probe else card.rate_bloats)
                 memory = {
                     "allocated_peak_bytes": int(allocated),
                     "reserved_peak_bytes": int(1.2 * allocated),
@@ -232,6 +240,8 @@ def two_cores() -> FakeCard:
         layout_factor=1.1,
         autotune_s=0.0,
         restart_s=4.0,
+        probe_slows=1.4,
+        rate_bloats=1.15,
     )
 
 

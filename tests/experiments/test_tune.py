@@ -363,6 +363,23 @@ def test_the_limit_on_a_cpu_is_checked_with_two_steps(lab):
     assert told.of("batch_limit")[0].extra["fails"] > below.params["batch"]
 
 
+def test_on_a_processor_memory_is_asked_of_probes_and_rates_are_not(lab):
+    card = lab.two_cores()
+    told = run(lab, card, cpu=True)
+    works = [w for s in told.steps for w in (s.works if isinstance(s, Together) else (s,)) if isinstance(w, Work)]
+    probes = {w.label for w in works if w.memory_probe}
+    assert probes <= {"train_memory", "train_limit_below", "train_limit_above", "train_safe"}
+    assert {"train_memory", "train_limit_below", "train_limit_above"} <= probes
+    assert not [w for w in works if w.memory_probe and w.label in ("train_probe", "train_together", "sustained")]
+    (line,) = told.of("memory_per_sample")
+    fixed, per_sample = card.memory[line.params["precision"]]
+    assert line.value == pytest.approx(per_sample, rel=0.01), "peaks of rate trials are 15 % too high"
+    assert line.extra["fixed_bytes"] == pytest.approx(fixed, rel=0.01)
+    assert not told.of("train_throughput", phase="safe"), "a slowed rate is never recommended"
+    (fastest,) = told.of("batch_fastest")
+    assert fastest.extra["rate"] == pytest.approx(card.rate({**line.params, "batch": int(fastest.value)}), rel=0.02)
+
+
 @pytest.mark.parametrize("minutes", [0.0, 0.1, 121.0, -1.0])
 def test_minutes_out_of_range(minutes):
     with pytest.raises(UsageError):

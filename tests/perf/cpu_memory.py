@@ -30,7 +30,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=worker_environment("cpu", os.environ),
+            env=worker_environment("cpu", os.environ, memory_probe=True),
         )
 
     def trial(self, batch: int, precision: str) -> dict[str, Any] | None:

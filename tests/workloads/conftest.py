@@ -24,6 +24,7 @@ class WorkerProcess:
         options: tuple[str, ...] = (),
         before_boot: str = "",
         before_start: str = "",
+        memory_probe: bool = True,
     ) -> None:
         """Start it.
 
@@ -38,7 +39,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=worker_environment("cpu", os.environ),
+            env=worker_environment("cpu", os.environ, memory_probe=memory_probe),
         )
 
     def send(self, **message: object) -> None:

@@ -69,10 +69,16 @@ def test_a_worker_sees_exactly_one_card():
     assert "MALLOC_ARENA_MAX" not in environment
 
 
-def test_the_processor_sees_no_card_and_one_arena():
+def test_the_processor_sees_no_card_and_threads_that_wait():
     environment = worker_environment("cpu", {"OMP_WAIT_POLICY": "ACTIVE"})
     assert environment["CUDA_VISIBLE_DEVICES"] == ""
-    assert environment["MALLOC_ARENA_MAX"] == "1"
-    assert environment["MALLOC_MMAP_THRESHOLD_"] == "1048576"
     assert environment["OMP_WAIT_POLICY"] == "ACTIVE"
     assert worker_environment("cpu", {})["OMP_WAIT_POLICY"] == "PASSIVE"
+
+
+def test_only_a_memory_probe_on_the_processor_gets_the_slow_allocator():
+    probe = worker_environment("cpu", {}, memory_probe=True)
+    assert probe["MALLOC_ARENA_MAX"] == "1"
+    assert probe["MALLOC_MMAP_THRESHOLD_"] == "1048576"
+    for environment in (worker_environment("cpu", {}), worker_environment("GPU-1f2e", {}, memory_probe=True)):
+        assert not [name for name in environment if name.startswith("MALLOC_")]

@@ -156,6 +156,28 @@ def test_what_fits_under_the_cap_runs(start_worker):
     assert 3 * 4 * 2048**2 <= result["memory"]["allocated_peak_bytes"] <= 128 << 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="address space cap")
+def test_a_worker_for_rates_is_not_capped_and_says_so(start_worker):
+    worker = start_worker(cap=128 << 20, memory_probe=False)
+    worker.send(kind="open")
+    device = worker.until("device")
+    assert device["memory_cap_enforced"] is False
+    assert device["capacity_bytes"] == 128 << 20
+    result = worker.trial("matmul", {"precision": "fp32", "n": 4096})
+    assert result["kind"] == "result"
+    assert result["memory"]["allocated_peak_bytes"] > 128 << 20, "three matrices of 64 MiB"
+
+
+def test_a_trial_with_a_share_of_the_memory_takes_that_share_of_the_threads(start_worker):
+    worker = start_worker(cap=1 << 30, before_start="import torch; torch.set_num_threads(8);", memory_probe=False)
+    assert worker.until("ready")["threads"] == 8
+    told = [
+        worker.trial("matmul", SMALL, id=str(jobs), memory_cap_bytes=(1 << 30) // jobs)["notes"]["threads"]
+        for jobs in (1, 2, 3, 16, 1)
+    ]
+    assert told == [8, 4, 2, 1, 8]
+
+
 NOISY = """
 import os
 from gputuner.workloads.bodies import shelf

@@ -15,6 +15,8 @@ from gputuner.workloads.bodies.device import exercise
 
 PROC = Path("/proc")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+CAPPABLE = "MALLOC_MMAP_THRESHOLD_"
+"""With this glibc setting (``workloads.launch``) a cap can be enforced; without it oneDNN may crash under one."""
 NATIVE_BF16 = {"avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16"}
 """Flags of /proc/cpuinfo that mean BF16 arithmetic or conversion in hardware (x86, then Arm)."""
 
@@ -101,6 +103,7 @@ class CpuDevice:
     def __init__(self, memory_cap_bytes: int | None) -> None:
         self._cap = memory_cap_bytes
         self._baseline = 0
+        self._threads = torch.get_num_threads()
         self._facts = _fields(PROC / "cpuinfo")
         flags = set((self._facts.get("flags") or self._facts.get("Features") or "").split())
         self.bf16_native = bool(flags & NATIVE_BF16)
@@ -116,11 +119,11 @@ class CpuDevice:
             "free_bytes": min((size for size in (self._cap, self.free_bytes()) if size is not None), default=None),
             "bf16_native": self.bf16_native,
             "cache_bytes": self.cache_bytes,
-            "threads": torch.get_num_threads(),
+            "threads": self._threads,
         }
 
     def open(self) -> dict[str, Any]:
-        """Warm up, note what the process holds already, and limit what it may take beyond that."""
+        """Warm up, note what the process holds already, and limit what it may take beyond that where that is safe."""
         exercise(self.name)
         gc.collect()
         _trim()
@@ -130,7 +133,7 @@ class CpuDevice:
         return {**self.ready(), "capacity_bytes": self._capacity(), "memory_cap_enforced": enforced}
 
     def _limit(self, mapped_bytes: int | None) -> bool:
-        if self._cap is None or mapped_bytes is None:
+        if self._cap is None or mapped_bytes is None or CAPPABLE not in os.environ:
             return False
         import resource
 
@@ -143,8 +146,15 @@ class CpuDevice:
     def _capacity(self) -> int | None:
         return self._cap if self._cap is not None else self.free_bytes()
 
-    def limit(self, cap_bytes: int | None) -> None:
-        """Nothing: the address space is limited once, when the worker opens."""
+    def limit(self, cap_bytes: int | None) -> dict[str, Any]:
+        """Take as large a share of the threads as of the memory: jobs that share the cores must not fight for them.
+
+        The address space itself is limited once, when the worker opens.
+        """
+        jobs = max(1, round(self._cap / cap_bytes)) if self._cap and cap_bytes else 1
+        threads = max(1, self._threads // jobs)
+        torch.set_num_threads(threads)
+        return {"threads": threads}
 
     def release(self) -> None:
         """Give freed heap back to the system."""

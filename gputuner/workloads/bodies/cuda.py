@@ -117,13 +117,14 @@ class CudaDevice:
         reach = self._free_before + self._reserved_before
         return reach if self._cap is None else min(reach, self._cap)
 
-    def limit(self, cap_bytes: "int | None") -> None:
+    def limit(self, cap_bytes: "int | None") -> dict[str, Any]:
         """Cap the allocator; it counts nothing but its own blocks, contexts lie outside."""
         wanted = self._cap_at_start if cap_bytes is None else cap_bytes
         if wanted != self._cap:
             self._cap = wanted
             share = 1.0 if wanted is None else min(1.0, wanted / self._facts.total_bytes)
             torch.cuda.set_per_process_memory_fraction(share, 0)
+        return {}
 
     def release(self) -> None:
         """Empty the allocator's cache."""

@@ -42,8 +42,8 @@ class Device(Protocol):
         """Make the context, warm the libraries up, set the memory cap; facts for the ``device`` message."""
         ...
 
-    def limit(self, cap_bytes: "int | None") -> None:
-        """Let the coming trials have this much memory; None: as the worker was started with."""
+    def limit(self, cap_bytes: "int | None") -> dict[str, Any]:
+        """Let the coming trials have this much memory; None: as the worker was started with. Returns notes on it."""
         ...
 
     def release(self) -> None:
