@@ -38,6 +38,7 @@ _LEVELS: dict[str, str] = {
     "far": N_("far L2"),
     "near": N_("near L2"),
     "dram": N_("DRAM"),
+    "between": N_("between"),
     "host": N_("host"),
 }
 _OPERATIONS: dict[str, str] = {
@@ -87,7 +88,8 @@ def row_name(benchmark: str, group: str) -> str:
     if benchmark in WORKLOADS and group == "training":
         return workload(benchmark)
     short = short_name(benchmark, group)
-    return " ".join(part.upper() if part in PLAIN else operation_words(part) for part in short.split("-"))
+    parts = [_("(FP16 sums)") if part == "acc16" else format_words(part) for part in short.split("-")]
+    return " ".join(operation_words(part) for part in parts)
 
 
 def row_words(point: Point, group: str) -> str:
@@ -102,11 +104,11 @@ def row_words(point: Point, group: str) -> str:
 
 def untold(point: Point) -> dict[str, Scalar]:
     """The settings that neither the benchmark's name nor the shape tells."""
-    parts = benchmark_of(point).split("-")
+    name = f"{benchmark_of(point)}-"
     return {
-        name: entry
-        for name, entry in point.params.items()
-        if name not in SHAPE and not (name in {"precision", "operation"} and str(entry) in parts)
+        key: entry
+        for key, entry in point.params.items()
+        if key not in SHAPE and not (key in {"precision", "operation"} and f"-{entry}-" in name)
     }
 
 
@@ -131,7 +133,7 @@ def setting_words(params: Mapping[str, Scalar]) -> str:
 _OWN: dict[str, Callable[[Scalar], str]] = {
     "level": lambda entry: level_words(str(entry)),
     "operation": lambda entry: operation_words(str(entry)),
-    "precision": lambda entry: _format(str(entry)),
+    "precision": lambda entry: format_words(str(entry)),
     "offset_bytes": lambda entry: _("from {offset}").format(offset=value(entry, "bytes")),
     "phase": lambda entry: _("shape search") if entry == "search" else sentences.settings({"phase": entry}),
     "direction": lambda entry: _(_DIRECTIONS.get(str(entry), str(entry))),
@@ -143,8 +145,9 @@ _TELLING = frozenset({"launch_time", "graph_launch_time", "host_rate", "prefill_
 """Metrics of which one benchmark has several."""
 
 
-def _format(precision: str) -> str:
-    return precision.upper() if precision in PLAIN else precision
+def format_words(precision: str) -> str:
+    """A number format in capitals; sums in FP16 are said."""
+    return precision.upper() if precision in PLAIN else precision.replace("-acc16", " " + _("(FP16 sums)"))
 
 
 _OBSTACLES: dict[str, str] = {

@@ -75,8 +75,10 @@ class Navigation(QFrame):
         self._fold.setText("»" if narrow else "«")
 
     def _fit(self) -> None:
+        for button in self.buttons.values():
+            button.ensurePolished()  # else the hint lacks what the style sheet adds
         widest = max((button.sizeHint().width() for button in self.buttons.values()), default=0)
-        self.setFixedWidth(NARROW if self.narrow else max(WIDE, widest + 24))
+        self.setFixedWidth(NARROW if self.narrow else max(WIDE, widest + 12))
 
     def show_page(self, name: str) -> None:
         """Mark the page that is shown."""

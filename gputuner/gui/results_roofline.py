@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gputuner.analysis.headlines import benchmark_of, headlines
 from gputuner.analysis.roofline import attainable
-from gputuner.gui.bench_words import row_name
+from gputuner.gui.bench_words import row_name, setting_words, untold
 from gputuner.gui.plots.curve_plot import Dot, Series
 from gputuner.gui.results import figure
 from gputuner.gui.results_bench import bench_hint, peak_of
@@ -15,7 +15,7 @@ from gputuner.language.numbers import number
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
-LEAST, MOST = 0.1, 1e4
+LEAST, MOST = 0.5, 1e4
 """Intensities that are always in the picture, FLOP per byte."""
 TERA = 1e12
 ALIKE = 0.06
@@ -29,6 +29,7 @@ def intensity(point: Point) -> float | None:
 def roofline(points: Sequence[Point], theme: Theme) -> CurvePicture:
     """Ceilings (TFLOP/s) of each number format under the memory's, and the headline figures as dots."""
     rates = [p for p in headlines(points) if p.unit == "FLOP/s" and intensity(p) is not None]
+    rates = [p for p in rates if p.params.get("setup_counted") is not True]
     bandwidth = _bandwidth(points)
     if not rates:
         return CurvePicture()
@@ -60,11 +61,6 @@ def _ceiling(peak: float, bandwidth: float, theme: Theme) -> Series:
     return Series(name=name, colour=theme.strong_line, path=path)
 
 
-def _format_words(point: Point) -> str:
-    precision = str(point.params.get("precision", ""))
-    return row_name(benchmark_of(point), "gemm") or precision
-
-
 def _dots(rates: list[Point], theme: Theme) -> list[Series]:
     """One series for each benchmark, hollow: from cold."""
     result: list[Series] = []
@@ -74,9 +70,17 @@ def _dots(rates: list[Point], theme: Theme) -> list[Series]:
         burst = point.params.get("phase") == "burst"
         dot = Dot(x=at or LEAST, y=point.value / TERA, hollow=burst, point_id=point.id, hint=bench_hint(point))
         symbol = "o" if point.metric == "matmul_rate" else "d"
-        name = "" if burst else _format_words(point)
+        name = "" if burst else _name(point)
         result.append(Series(name=name, colour=theme.precision(precision), dots=(dot,), symbol=symbol))
     return result
+
+
+def _name(point: Point) -> str:
+    """Number format and what is special of it; other benchmarks by their own name."""
+    if point.metric != "matmul_rate":
+        return benchmark_of(point)
+    told = {name: entry for name, entry in untold(point).items() if name in {"precision", "fast_accumulate"}}
+    return " ".join(part for part in (row_name(benchmark_of(point), "gemm"), setting_words(told)) if part)
 
 
 def roofline_unit(points: Sequence[Point]) -> str:

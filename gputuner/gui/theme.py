@@ -65,7 +65,7 @@ class Theme:
 
     def precision(self, precision: str) -> str:
         """The colour of a number format."""
-        return str(getattr(self, _PRECISION_COLOURS.get(precision, "muted")))
+        return str(getattr(self, _PRECISION_COLOURS.get(precision.partition("-")[0], "muted")))
 
 
 _QUANTITY_COLOURS: dict[Quantity, str] = {

@@ -18,8 +18,8 @@ from gputuner.model.cards import CardState
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
 
-MOST_KINDS = 12
-"""Kinds of steps that the dry run names; the rest is counted."""
+MOST_KINDS, FEW_KINDS = 12, 5
+"""Kinds of steps that the dry run names (few where the form needs the room); the rest is counted, told on hover."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +47,7 @@ class SetupPanel(QFrame):
         self.chooser.setMinimumContentsLength(10)
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.form = form
+        self._most_kinds = FEW_KINDS if roomy else MOST_KINDS
         self.share = CheckBox(theme, _("Measure beside others"))
         self.share.setToolTip(
             _("Run although others compute on the card: never above free memory minus a margin; figures are flagged")
@@ -152,10 +153,11 @@ class SetupPanel(QFrame):
             words = sentences.step(step.label, {})
             kinds[words] = kinds.get(words, 0) + 1
         lines = [f"{words} × {times}" if times > 1 else words for words, times in kinds.items()]
-        if len(lines) > MOST_KINDS:
-            rest = len(lines) - MOST_KINDS + 1
+        self._plan.setToolTip("\n".join(lines) if len(lines) > self._most_kinds else "")
+        if len(lines) > self._most_kinds:
+            rest = len(lines) - self._most_kinds + 1
             lines = [
-                *lines[: MOST_KINDS - 1],
+                *lines[: self._most_kinds - 1],
                 ngettext("and {count} more", "and {count} more", rest).format(count=rest),
             ]
         self._plan.setText("\n".join([head, *lines]))
