@@ -14,6 +14,8 @@ BUILDS: dict[str, tuple[str, ...]] = {
     "12.6": ("sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"),
 }
 """CUDA release of a simulated torch build → architectures it has code for."""
+PACKAGES = "torchvision"
+"""Further packages that a simulated Python has."""
 
 
 def default_build(card_capability: str) -> str:
@@ -42,6 +44,7 @@ def introduce(card: SimulatedCard, cuda: str, pid: int) -> tuple[Message, int | 
         "cuda": cuda,
         "cudnn": "9.10.2",
         "arch_list": list(archs),
+        "packages": PACKAGES,
         "interpreter": "simulated",
         "device": "cuda",
         "free_bytes": None,

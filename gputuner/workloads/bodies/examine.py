@@ -5,6 +5,7 @@ import platform
 import sys
 from typing import TYPE_CHECKING, Any
 
+from gputuner.workloads.bodies import packages
 from gputuner.workloads.bodies.build import (
     UnusableError,
     arch_list,
@@ -81,6 +82,7 @@ def examine(device: str, memory_cap_bytes: "int | None") -> "tuple[Device, dict[
         "cuda": torch.version.cuda,
         "cudnn": cudnn_version(torch),
         "arch_list": arch_list(torch),
+        "packages": packages.found(),
         "interpreter": sys.executable,
         "device": device,
         **opened.ready(),

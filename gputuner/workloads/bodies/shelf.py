@@ -29,6 +29,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "peer_transfer": "transfer_peers:PeerTransfer",
     "allreduce": "transfer_allreduce:AllReduce",
     "launch": "launch:Launch",
+    "loader": "loader:Loader",
 }
 """Workload → module of this package and class in it (or what makes the body)."""
 
