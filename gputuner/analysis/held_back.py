@@ -94,7 +94,8 @@ def held_back(seen: Seen) -> HeldBack:
     if seen.over_link:
         return _link(seen)
     if seen.conditions is None or seen.conditions.samples == 0:
-        return HeldBack(cause=Cause.UNKNOWN)
+        near = seen.of_peak is not None and seen.of_peak >= NEAR_PEAK  # by a clock measured in band
+        return HeldBack(cause=Cause.NOTHING if near else Cause.UNKNOWN)
     if seen.emulated:
         return HeldBack(cause=Cause.EMULATED)
     clock = _clock(seen.conditions, seen.clock_share)

@@ -11,7 +11,7 @@ from math import log
 from statistics import median, stdev
 
 from gputuner.analysis.comparing import apart, bounds, holm, improvement, worse_p
-from gputuner.analysis.headlines import BESIDE, benchmark_of
+from gputuner.analysis.headlines import BESIDE, benchmark_of, headlines
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -23,7 +23,7 @@ LEAST_SESSIONS = 3
 """Sessions from which on their spread is believed."""
 NOISE = ("seed", "verified", "job", "null", "repeat")
 """Parameters that do not say what was measured."""
-SHAPE = ("m", "n", "k")
+SHAPE = ("m", "n", "k", "transposed")
 """Found by a search: of a settled figure the best shape counts, whichever it was."""
 VOID_FLAGS = frozenset({Flag.SHARED, Flag.IMPLAUSIBLE, Flag.TOO_SLOW, Flag.EXTRAPOLATED})
 ONE_SIDED = frozenset({Flag.EMULATED})
@@ -62,8 +62,7 @@ class Difference:
 
 def key_of(point: Point) -> Key:
     """What makes two figures the same: metric, workload (or benchmark) and parameters without noise."""
-    settled = point.params.get("phase") in ("burst", "sustained")
-    left_out = (*NOISE, *SHAPE) if settled and point.metric == "matmul_rate" else NOISE
+    left_out = (*NOISE, *SHAPE) if point.metric == "matmul_rate" else NOISE
     params = tuple(sorted((k, v) for k, v in point.params.items() if k not in left_out))
     return point.metric, benchmark_of(point), params
 
@@ -145,6 +144,14 @@ def _void(before: Point, after: Point) -> str:
 def worse(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     """Those that are worse."""
     return tuple(each for each in differences if each.verdict is Verdict.WORSE)
+
+
+def telling(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Those to show: the headlines of the earlier session, and all that became better or worse."""
+    kept = tuple(differences)
+    shown = {point.id for point in headlines(each.before for each in kept)}
+    changed = (Verdict.WORSE, Verdict.BETTER)
+    return tuple(each for each in kept if each.before.id in shown or each.verdict in changed)
 
 
 def confirmed(first: Iterable[Difference], again: Iterable[Difference]) -> tuple[Difference, ...]:

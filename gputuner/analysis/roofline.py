@@ -28,6 +28,10 @@ FP8_CAPABILITIES = ("8.9", "9.0", "10.0", "12.0")
 SPARSE_FROM = 8.0
 """Compute capability from which on 2:4 sparse operands double the tensor rate."""
 TENSOR = frozenset({"tf32", "fp16", "bf16", "fp8", "int8"})
+ELEMENT_BYTES: dict[str, int] = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1}
+"""Bytes of an operand's element (TF32 is stored as FP32)."""
+RESULT_BYTES: dict[str, int] = {"fp8": 2, "int8": 4}
+"""Bytes of a result's element where they differ: FP8 gives BF16, INT8 gives INT32."""
 CONTRADICTION = 1.3
 """Formula at the highest clock over sheet beyond which the part has a cap of its own (H20, 5090 D …)."""
 IMPLAUSIBLE_ABOVE = 1.3
@@ -128,3 +132,12 @@ def link_peak(generation: float, width: float) -> float | None:
 def attainable(intensity_flop_per_byte: float, peak_flops: float, bandwidth: float) -> float:
     """Roofline: the lower of peak and intensity × bandwidth, in FLOP/s."""
     return min(peak_flops, intensity_flop_per_byte * bandwidth)
+
+
+def matmul_intensity(m: int, n: int, k: int, precision: str) -> float | None:
+    """FLOP per byte of ``C[m, n] = A[m, k] · B[k, n]`` with each element moved once; None: unknown format."""
+    operand = ELEMENT_BYTES.get(precision)
+    if operand is None:
+        return None
+    result = RESULT_BYTES.get(precision, operand)
+    return 2.0 * m * n * k / (operand * (m * k + k * n) + result * m * n)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from cyclopts import App, CycloptsError, Group
 
-from gputuner.cli import advise, crash, devices, doctor, manual, monitor, record, sessions, tune
+from gputuner.cli import advise, bench, compare, crash, devices, doctor, manual, monitor, record, sessions, tune
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.running import Interrupted, undisturbed
@@ -26,10 +26,17 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("monitor", monitor.monitor, monitor.ABOUT),
     ("record", record.record, record.ABOUT),
     ("tune", tune.tune, tune.ABOUT),
+    ("bench", bench.bench, bench.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),
 )
 """Commands that stand alone: name, function, one line of help."""
+SESSION_COMMANDS = (
+    *sessions.COMMANDS[:2],
+    ("compare", compare.compare_sessions, compare.ABOUT),
+    *sessions.COMMANDS[2:],
+)
+"""Commands under ``sessions``."""
 
 
 def build_app() -> App:
@@ -38,7 +45,7 @@ def build_app() -> App:
     for order, (name, command, about) in enumerate(COMMANDS):
         app.command(command, name=name, help=_(about), sort_key=order)
     group = _app("sessions", _(sessions.ABOUT), len(COMMANDS))
-    for order, (name, command, about) in enumerate(sessions.COMMANDS):
+    for order, (name, command, about) in enumerate(SESSION_COMMANDS):
         group.command(command, name=name, help=_(about), sort_key=order)
     app.command(group)
     app["--help"].help = _(manual.SHOW_HELP)

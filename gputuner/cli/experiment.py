@@ -1,6 +1,6 @@
 """What every command that runs an experiment does: choose cards, run on each in turn, show what was found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,22 +42,34 @@ def measure(context: Context, options: Options, spec: Experiment) -> int:
         cards = setup.select(options.gpu, for_experiment=True)
         if options.dry_run:
             return dry_run(output, setup, spec, cards, options)
-        ended: list[Finished] = []
-        code = ExitCode.DONE.value
-        for card in cards:
-            try:
-                ended.append(_run(output, setup, spec, (card,), options))
-            except GputunerError as error:
-                if len(cards) == 1:
-                    raise
-                output.warn(f"{card_line(card)}: {sentences.error(error)}")
-                code = code or int(error.exit_code)
-                continue
-            code = code or ended[-1].found.exit_code
-            if ended[-1].found.outcome is Outcome.CANCELLED:
-                break
+        ended, code = in_turn(output, cards, lambda card: run(output, setup, spec, (card,), options))
         _tell(output, setup.origin, spec.name, ended, options)
         return code
+
+
+def in_turn(
+    output: Output, cards: Sequence[CardInfo], start: Callable[[CardInfo], Finished]
+) -> tuple[list[Finished], int]:
+    """One run on each card; a card that cannot start is told and passed over. The runs and the exit code.
+
+    Raises:
+        GputunerError: the only card cannot start.
+    """
+    ended: list[Finished] = []
+    code = ExitCode.DONE.value
+    for card in cards:
+        try:
+            ended.append(start(card))
+        except GputunerError as error:
+            if len(cards) == 1:
+                raise
+            output.warn(f"{card_line(card)}: {sentences.error(error)}")
+            code = code or int(error.exit_code)
+            continue
+        code = code or ended[-1].found.exit_code
+        if ended[-1].found.outcome is Outcome.CANCELLED:
+            break
+    return ended, code
 
 
 def watch(context: Context, options: Options, spec: Experiment) -> int:
@@ -69,17 +81,22 @@ def watch(context: Context, options: Options, spec: Experiment) -> int:
     output = context.output(options)
     with context.setup(options) as setup:
         cards = setup.select(options.gpu, for_experiment=False)
-        ended = _run(output, setup, spec, cards, options)
+        ended = run(output, setup, spec, cards, options)
         _tell(output, setup.origin, spec.name, [ended], options)
         return ended.found.exit_code
 
 
-def _run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo], options: Options) -> Finished:
+def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo], options: Options) -> Finished:
+    """Run ``spec`` on ``cards`` to its end, with progress and what went wrong on stderr.
+
+    Raises:
+        GputunerError: it cannot start.
+    """
     for card in cards:
         output.note(card_line(card))
-    run = setup.start(spec, cards, share=options.share)
+    under_way = setup.start(spec, cards, share=options.share)
     with Progress(output) as progress:
-        found = follow(run, (progress,))
+        found = follow(under_way, (progress,))
     finished = found.finished
     if finished is not None and finished.error_code is not None:
         if finished.error_code == BUG:
@@ -87,7 +104,7 @@ def _run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInf
             output.warn(sentences.bug(str(path)))
         else:
             output.warn(_why(finished))
-    return Finished(cards=cards, found=found, path=run.session_path)
+    return Finished(cards=cards, found=found, path=under_way.session_path)
 
 
 def _why(finished: RunFinished) -> str:
@@ -102,7 +119,7 @@ def _advise(options: Options, run_id: str) -> str:
 
 def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
     if output.json:
-        document.write(_document(origin, name, ended), output.out)
+        document.write(run_document(origin, name, ended), output.out)
         return
     for each in ended:
         found = each.found
@@ -114,7 +131,8 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
         results.show_end(output, found.outcome, origin, each.path)
 
 
-def _document(origin: Origin, name: str, ended: Sequence[Finished]) -> document.Json:
+def run_document(origin: Origin, name: str, ended: Sequence[Finished]) -> document.Json:
+    """What one or several runs found, as the document of their command."""
     first = ended[0] if ended else None
     body = document.head(
         name,

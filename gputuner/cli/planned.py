@@ -1,6 +1,6 @@
 """``--dry-run``: the steps, the limits that are kept, the time it takes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gputuner.cli import document
 from gputuner.cli.options import Options
@@ -14,9 +14,17 @@ from gputuner.model.cards import CardInfo, Origin
 _UNITS = {"memory_bytes": "bytes", "power_limit_enforced_w": "W", "slowdown_c": "degC", "memory_max_c": "degC"}
 
 
-def dry_run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo], options: Options) -> int:
-    """Show what ``spec`` would do on each card; returns the exit code."""
-    plans = [(card, setup.dry_run(spec, (card,), share=options.share)) for card in cards]
+def dry_run(
+    output: Output,
+    setup: Setup,
+    spec: Experiment,
+    cards: Sequence[CardInfo],
+    options: Options,
+    fitted: Callable[[CardInfo], Experiment] | None = None,
+) -> int:
+    """Show what ``spec`` (``fitted`` to each card, where it differs) would do on each card; returns the exit code."""
+    specs = [(card, fitted(card) if fitted else spec) for card in cards]
+    plans = [(card, setup.dry_run(own, (card,), share=options.share)) for card, own in specs]
     total_s = sum(step.expected_s for _card, steps in plans for step in steps)
     if output.json:
         body = document.head(spec.name, setup.origin)

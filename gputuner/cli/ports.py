@@ -6,19 +6,22 @@ the first use of ``feed``, ``cards`` or ``select``, so that ``sessions`` and ``-
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import GputunerError
-from gputuner.model.events import Event, Outcome, Warned
+from gputuner.model.events import Event, Outcome, RunStarted, Warned
 from gputuner.model.findings import Finding
-from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.fingerprint import HostFingerprint, TorchFingerprint
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 from gputuner.telemetry.feed import Feed, Notice
+
+if TYPE_CHECKING:
+    from gputuner.experiments.benchmarks.benchmark import Machine
 
 
 class Run(Protocol):
@@ -152,6 +155,15 @@ class Stored(Protocol):
         """The session in short."""
         ...
 
+    @property
+    def started(self) -> RunStarted:
+        """The start of its run: cards, fingerprint, origin."""
+        ...
+
+    def torch(self) -> TorchFingerprint | None:
+        """The torch that was measured; None where none was asked."""
+        ...
+
     def points(self) -> Sequence[Point]:
         """All figures."""
         ...
@@ -250,6 +262,10 @@ class Setup(Protocol):
 
     def host(self) -> HostFingerprint:
         """The machine around the cards."""
+        ...
+
+    def machine(self, card: CardInfo) -> "Machine":
+        """What can be told of a card, its neighbours and the software before anything runs."""
         ...
 
     def select(self, selection: str | None, *, for_experiment: bool) -> tuple[CardInfo, ...]:

@@ -10,9 +10,10 @@ from cyclopts import Parameter
 
 from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
-from gputuner.cli import document, results
+from gputuner.cli import bench_results, document, results
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, no_session_file
+from gputuner.cli.output import Output
 from gputuner.cli.ports import Setup, Stored, Summary
 from gputuner.language import numbers, sentences
 from gputuner.language.words import N_, _, listed
@@ -20,7 +21,9 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.events import Outcome
 
-ABOUT = N_("Stored sessions: list, show, export, delete.")
+ABOUT = N_("Stored sessions: list, show, compare, export, delete.")
+BENCH = "bench"
+"""Sessions of benchmarks have a table of their own."""
 _LIST = N_("List the stored sessions, the newest first.")
 _SHOW = N_("Show what a session found.")
 _EXPORT = N_("Write a session as CSV, JSON or Parquet.")
@@ -66,6 +69,9 @@ def show(
     session: Which = None,
     /,
     *,
+    markdown: Annotated[
+        bool, Parameter(name="--markdown", negative="", help=N_("Write the figures of benchmarks as Markdown."))
+    ] = False,
     options: Options = Options(),  # noqa: B008
     context: Injected,
 ) -> int:
@@ -73,6 +79,7 @@ def show(
 
     Args:
         session: which.
+        markdown: figures of benchmarks as Markdown.
         options: the common options.
         context: streams and the way to the program.
     """
@@ -86,21 +93,32 @@ def show(
             if output.json:
                 document.write(session_document("sessions.show", stored, disputed), output.out)
                 return 0
+            if markdown:
+                bench_results.show_markdown(output, summary.cards, stored.points())
+                return 0
             output.pairs(_about(summary))
-            points = stored.points()
-            advice, questions = stored.advice()
-            results.show_figures(output, points)
-            for card in summary.cards:
-                results.show_limit(output, points, card)
-            if points:
-                results.show_advice(output, naming_sources(advice, disputed))
-            results.show_questions(output, questions)
+            if summary.experiment == BENCH:
+                bench_results.show_points(output, stored.points())
+            else:
+                _show_findings(output, stored, disputed)
             for warned in (*stored.warnings(), *disputed):
                 output.line(_("Note: {text}").format(text=sentences.warning(warned.code, warned.params)))
             results.show_end(output, summary.outcome or Outcome.COMPLETED, summary.origin, summary.path)
         finally:
             stored.close()
     return 0
+
+
+def _show_findings(output: Output, stored: Stored, disputed: Sequence[QualityNote]) -> None:
+    """Figures, limits, advice and open questions."""
+    points = stored.points()
+    advice, questions = stored.advice()
+    results.show_figures(output, points)
+    for card in stored.summary().cards:
+        results.show_limit(output, points, card)
+    if points:
+        results.show_advice(output, naming_sources(advice, disputed))
+    results.show_questions(output, questions)
 
 
 def export(

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gputuner.experiments.points import PointMaker
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.points import Point
+from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import (
     Cancelled,
@@ -46,6 +46,8 @@ class Course:
         self.make = PointMaker(context)
         self.points: list[Point] = []
         self.spent_s = start_s
+        self.conditions: Conditions | None = None
+        """What the card did during the last work, as a whole."""
         self._origin_ns: int | None = None
         self._lost = 0
         self._fresh = False
@@ -69,6 +71,7 @@ class Course:
             work = replace(work, fresh=True)
         result = yield work
         self._count(result, cost_s)
+        self.conditions = result.conditions if isinstance(result, Done) else None
         match result:
             case Stopped() | Cancelled():
                 raise RunEnds

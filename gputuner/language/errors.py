@@ -43,6 +43,11 @@ _USAGE: dict[str, str] = {
     "unknown_card:alone": N_(
         "The catalogue has no card {card}; its ids look like rtx-4090-48g (resources/gpus.toml lists all {count})."
     ),
+    "unknown_benchmark": N_("There is no benchmark {benchmark}; close to it are: {nearest} (see bench --list)."),
+    "unknown_benchmark:alone": N_("There is no benchmark {benchmark}; see gputuner --cli bench --list."),
+    "against_other_card": N_(
+        "Session {session} is of {other}, not of {card}; only the same card can have become worse."
+    ),
     "unknown_fault": N_("There is no fault {fault}; there are {known}."),
     "unknown_argument": N_("There is no argument {argument} here."),
     "rate_out_of_range": N_("The sampling rate must lie above 0 and at most at {most} Hz."),
@@ -134,6 +139,7 @@ _FILES: dict[str, str] = {
     "store_failed": N_("{path} could not be written or read: {message}"),
     "store_closed": N_("{path} is closed; nothing more can be written to it."),
     "store_out_of_order": N_("The session received its events in the wrong order; this is a bug in gputuner."),
+    "against_nothing": N_("Session {session} has no figure in common with what was measured; nothing can be compared."),
     "session_unknown": N_("There is no session {session}; see what `gputuner --cli sessions list` shows."),
     "session_ambiguous": N_("{session} fits several sessions ({sessions}); give more of its name."),
     "session_newer": N_(

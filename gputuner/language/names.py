@@ -137,6 +137,7 @@ METRICS: dict[str, str] = {
     "batch_limit": N_("largest batch that runs"),
     "batch_safe": N_("largest safe batch"),
     "batch_fastest": N_("fastest batch"),
+    "null_difference": N_("difference of equal measurements"),
     "co_run_slowdown": N_("slowdown of two at once"),
     "co_run_gain": N_("two at once against in turn"),
     "load_temperature": N_("core temperature under load"),

@@ -49,6 +49,7 @@ FLAGS: dict[Flag, str] = {
     Flag.EMULATED: N_("emulated, not native to the chip"),
     Flag.NO_TELEMETRY: N_("no telemetry meanwhile"),
     Flag.IMPLAUSIBLE: N_("implausible"),
+    Flag.TF32_BELOW_FP32: N_("TF32 slower than FP32"),
 }
 
 OUTCOMES: dict[Outcome, str] = {

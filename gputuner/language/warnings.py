@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.benchmarks import WARNINGS as BENCHMARKS
+from gputuner.language.benchmarks import level, mode, unavailable
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
@@ -47,7 +49,7 @@ _VISIBLE: dict[str, str] = {
     "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
 }
 
-WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY
+WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS
 
 STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
@@ -83,8 +85,14 @@ def _named(params: Mapping[str, object]) -> dict[str, object]:
                 words[name] = _(STAGES[which])
             case "stage", which if which.startswith("precision_"):
                 words[name] = PRECISIONS.get(which.removeprefix("precision_"), which)
+            case "reason", which if "benchmark" in params:
+                words[name] = unavailable(which, params)
             case "reason", which if which in SKIPS:
                 words[name] = _(SKIPS[which])
+            case "mode" | "other", which if "other_rate" in params:
+                words[name] = mode(which)
+            case "near" | "far", which:
+                words[name] = level(which)
             case _:
                 pass
     return words

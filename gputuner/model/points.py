@@ -29,6 +29,8 @@ class Flag(StrEnum):
     """Predicted from other sizes, not tried out."""
     NO_TELEMETRY = "no_telemetry"
     IMPLAUSIBLE = "implausible"
+    TF32_BELOW_FP32 = "tf32_below_fp32"
+    """TF32 was slower than FP32 in this run: one of the two was disturbed, or TF32 was off."""
 
 
 def _finite(*values: float | None) -> None:

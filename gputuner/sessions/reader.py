@@ -11,7 +11,17 @@ from typing import Any
 from gputuner.model import codec
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.events import AdviceGiven, Event, PointMeasured, RunFinished, RunStarted, TelemetrySampled, Warned
+from gputuner.model.events import (
+    AdviceGiven,
+    Event,
+    PointMeasured,
+    RunFinished,
+    RunStarted,
+    TelemetrySampled,
+    TorchFound,
+    Warned,
+)
+from gputuner.model.fingerprint import TorchFingerprint
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 from gputuner.model.samples import Gap, Sample, XidSeen
@@ -144,6 +154,10 @@ class SessionReader:
     def xids(self) -> tuple[XidSeen, ...]:
         """All XID errors, in the order they were seen."""
         return tuple(xid for facts in self._facts() for xid in facts.xids)
+
+    def torch(self) -> TorchFingerprint | None:
+        """The torch that was measured; None where none was asked, or the run ended before it answered."""
+        return next((e.torch for e in self.events({"torch_found"}) if isinstance(e, TorchFound)), None)
 
     def points(self) -> tuple[Point, ...]:
         """All figures, in the order they were measured."""

@@ -126,7 +126,7 @@ def test_a_throttled_figure_is_still_a_figure():
 
 def test_the_shape_that_a_search_found_does_not_part_two_sessions():
     assert key_of(point(m=4096, precision="bf16")) == key_of(point(m=8192, precision="bf16"))
-    assert key_of(point(m=4096, phase="one")) != key_of(point(m=8192, phase="one"))
+    assert key_of(point("attention_rate", m=4096)) != key_of(point("attention_rate", m=8192))
 
 
 def test_figures_of_a_search_are_not_compared():

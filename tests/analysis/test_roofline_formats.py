@@ -2,7 +2,7 @@
 
 import pytest
 
-from gputuner.analysis.roofline import card_peak_at_clock, flop_per_sm_clock, link_peak
+from gputuner.analysis.roofline import card_peak_at_clock, flop_per_sm_clock, link_peak, matmul_intensity
 from gputuner.catalog import load
 
 GEFORCE_4090 = ("NVIDIA GeForce RTX 4090", "8.9", 128, 2.52e9)
@@ -88,3 +88,11 @@ def test_link_peaks():
     assert link_peak(4, 16) == pytest.approx(31.5e9, rel=0.001)
     assert link_peak(5, 16) == pytest.approx(63.0e9, rel=0.001)
     assert link_peak(9, 16) is None
+
+
+def test_intensity_of_products():
+    """A square of n: 2n³ operations over 3n² elements, n/3 per byte at two bytes each."""
+    assert matmul_intensity(4096, 4096, 4096, "bf16") == pytest.approx(4096 / 3)
+    assert matmul_intensity(4096, 4096, 4096, "fp8") == pytest.approx(4096 / 2)
+    assert matmul_intensity(4096, 4096, 4096, "int8") == pytest.approx(4096 / 3)
+    assert matmul_intensity(1, 1, 1, "nf4") is None

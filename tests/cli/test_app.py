@@ -39,7 +39,7 @@ WRONG = [
     (("tune", "--share", "--share"), "--share was given more than once; give it once."),
     (("tune", "more"), "more is one argument too many; see gputuner --cli tune --help."),
     (("--share", "tune"), "--share comes before the command; options stand after the command's name."),
-    (("sessions", "burn"), "There is no command burn; there are list, show, export, delete."),
+    (("sessions", "burn"), "There is no command burn; there are list, show, compare, export, delete."),
 ]
 
 

@@ -1,7 +1,9 @@
 """From what was measured to the figures of a benchmark: rate, operations or bytes, and whether the result was right."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from gputuner.experiments.benchmarks.judging import implausible, measured_against
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
@@ -39,13 +41,18 @@ def rate(
         extra: further figures.
     """
     work = measured.work[counted]
+    extra = {**(extra or {})}
+    if isinstance(measured, Part) and (conditions is None or not conditions.samples) and course.conditions is not None:
+        # A setting shorter than a polling interval: what the card did during the survey stands for it
+        conditions, extra["conditions_of"] = replace(course.conditions, energy_j=None), "survey"
     trial = measured if isinstance(measured, Trial) else _as_trial(measured)
-    point = course.make.rate(
-        metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra={**(extra or {})}
-    )
+    point = course.make.rate(metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra=extra)
     seconds = work / point.value
     told: dict[str, Scalar] = {"benchmark": benchmark, AMOUNTS[counted]: work, "seconds": seconds, "correct": True}
-    return _with(point, told)
+    point = replace(point, extra={**point.extra, **told})
+    against = measured_against(course.context, course.points, point, trial, counted)
+    flags_told = (*point.flags, Flag.IMPLAUSIBLE) if implausible(against) else point.flags
+    return replace(point, extra={**against, **point.extra}, flags=tuple(dict.fromkeys(flags_told)))
 
 
 def _as_trial(part: Part) -> Trial:
@@ -57,9 +64,3 @@ def _as_trial(part: Part) -> Trial:
         relative_error=part.relative_error,
         notes=part.notes,
     )
-
-
-def _with(point: Point, told: dict[str, Scalar]) -> Point:
-    from dataclasses import replace
-
-    return replace(point, extra={**point.extra, **told})

@@ -1,0 +1,193 @@
+"""Words of the benchmark suite: what each measures, why one cannot run, what held a figure back, broken rules."""
+
+from collections.abc import Mapping
+
+from gputuner.language.filling import fill
+from gputuner.language.names import feature
+from gputuner.language.words import N_, _
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+
+GROUPS: dict[str, str] = {
+    "gemm": N_("Matrix multiplication"),
+    "attention": N_("Attention"),
+    "conv": N_("Convolution"),
+    "memory": N_("Memory bandwidth"),
+    "latency": N_("Memory latency"),
+    "regions": N_("VRAM by region"),
+    "pcie": N_("Host ↔ card"),
+    "p2p": N_("Card ↔ card"),
+    "allreduce": N_("All-reduce"),
+    "training": N_("Training"),
+    "inference": N_("Language model inference"),
+    "loader": N_("Data loader"),
+    "launch": N_("Launch and host"),
+}
+
+ABOUT: dict[str, str] = {
+    "gemm": N_("Best rate of a matrix product over its shapes, from cold and sustained; checked against float64."),
+    "gemm-fp64": N_("Matrix products in FP64, on tensor cores where the chip has them for it."),
+    "gemm-fp16-acc16": N_("FP16 products whose sums are kept in FP16: twice the rate on GeForce, less accurate."),
+    "gemm-fp8": N_("FP8 (e4m3) products, with and without fast accumulation."),
+    "gemm-int8": N_("INT8 products with INT32 sums."),
+    "gemm-sparse": N_("2:4 sparse products, with the set-up counted and not counted."),
+    "attention": N_("Attention forward and backward by backend and sequence length: time and memory."),
+    "conv": N_("Convolutions of ResNet-50, channels-last and not."),
+    "memory": N_("Read, write, copy, scale and triad over sizes: L2 visible, DRAM beyond four times its size."),
+    "latency": N_("Pointer chase: how long one access takes in L1, L2 and DRAM."),
+    "regions": N_("Read rate of every region of the VRAM: a slow or aliased part shows."),
+    "pcie": N_("Copies between host and card, pinned and pageable, one and both directions."),
+    "p2p": N_("Copies from card to card, with a deadline."),
+    "allreduce": N_("Sum over all cards as data-parallel training does it: bus bandwidth."),
+    "resnet50": N_("Training of ResNet-50 v1.5: from cold, sustained, and fed by a loader."),
+    "bert-large": N_("Training of BERT-large at 128, 384 and 512 tokens, also with 2:4 sparse weights."),
+    "edsr": N_("Training of EDSR ×2 (baseline and full) on patches of 48 px."),
+    "gpt": N_("Training of a decoder of the size of GPT-2 small."),
+    "lstm": N_("Training of a two-layer LSTM language model."),
+    "llm-7b": N_("Fine-tuning of a decoder of the 7B shape with low-rank adapters; random weights."),
+    "decode": N_("Prefill and decoding of a 7B-shape decoder at several lengths."),
+    "loader": N_("DataLoader workers, prefetch and pinning: what the host can feed."),
+    "launch": N_("Cost of a kernel launch, gain of CUDA graphs, limit of one processor core."),
+}
+"""One line for each benchmark, or for its group."""
+
+UNAVAILABLE: dict[str, str] = {
+    "gpu_only": N_("needs a GPU"),
+    "chip_lacks": N_("the chip has no {what}, which came with compute capability {least}"),
+    "extra_missing": N_("needs the extra {extra}"),
+    "package_missing": N_("needs the package {package} in the measured Python"),
+    "capability_missing": N_("this chip cannot"),
+    "unsupported": N_("this chip or torch cannot"),
+    "too_slow_on_cpu": N_("would take minutes on a processor"),
+    "memory_too_small": N_("needs {needs_bytes:bytes} of memory; the card has {has_bytes:bytes}"),
+    "one_card": N_("needs a second card that is idle"),
+    "no_peer": N_("needs a second card that is idle"),
+    "user_code": N_("it failed: {message}"),
+    "wrong_result": N_("its result is wrong, so there is no figure: {message}"),
+    "out_of_memory": N_("does not fit in memory"),
+    "outofmemory": N_("does not fit in memory"),
+    "lost": N_("the measuring process was lost"),
+    "nothing_measured": N_("nothing could be timed"),
+    "done": N_("nothing could be timed"),
+}
+"""Why a benchmark cannot run, or gave no figure."""
+
+WARNINGS: dict[str, str] = {
+    "benchmark_unavailable": N_("{benchmark} is left out: {reason}."),
+    "benchmark_failed": N_("{benchmark} gave no figure: {reason}."),
+    "benchmark_skipped": N_("{benchmark} is left out, the time is short: {needed_s:s} needed, {left_s:s} left."),
+    "sanity_below": N_(
+        "{mode} reached {rate:FLOP/s}, less than {other} ({other_rate:FLOP/s}), which it must not; something disturbed "
+        "the run, or a switch of torch is off."
+    ),
+    "sanity_bf16_unlike_fp16": N_(
+        "BF16 ({rate:FLOP/s}) and FP16 ({other_rate:FLOP/s}) have the same peak on this chip but differ; something "
+        "disturbed the run."
+    ),
+    "sanity_above_peak": N_("Figures far above the chip's peak ({n}): they cannot be right."),
+    "sanity_copy_above_read": N_(
+        "Copying ({copy:B/s}) was faster than reading ({read:B/s}); something disturbed the run."
+    ),
+    "sanity_latency_order": N_("Access to {far} was faster than to {near}; something disturbed the run."),
+    "null_nothing": N_("Nothing could be measured twice, so there is no false-difference rate."),
+}
+
+CAUSES: dict[str, str] = {
+    "nothing": N_("Nothing held it back: {peak:fraction} of the peak at the clock it ran."),
+    "power_cap": N_(
+        "The power limit held the clock back {share:fraction} of the time, {lost:fraction} below its maximum."
+    ),
+    "thermal": N_("Heat held the clock back {share:fraction} of the time, {lost:fraction} below its maximum."),
+    "user_cap": N_("A clock set by a user held it back, {lost:fraction} below the maximum."),
+    "link": N_("The PCIe link ran below its maximum."),
+    "memory_bandwidth": N_(
+        "Memory bandwidth held it back: {intensity} operations per byte lie on the roofline's slope."
+    ),
+    "host": N_("The host held it back: the card was busy only part of the time, waiting for launches."),
+    "host_link": N_("The host or the copy held it back: {link:fraction} of what the link can carry."),
+    "loader": N_("The data loader held it back: the training waited {lost:fraction} of the time for its input."),
+    "software": N_("Kernels and shapes held it back most: they fill {peak:fraction} of the peak at the clock it ran."),
+    "emulated": N_("The chip has no such arithmetic; it is emulated."),
+    "shared": N_("Others used the card, so nothing is said."),
+    "no_limit_seen": N_("No limit of the clock was seen and the card was busy; its peak for this work is not known."),
+    "unknown": N_("Without telemetry meanwhile, what held it back cannot be told."),
+    "link_fine": N_("Nothing held it back: {link:fraction} of what the link can carry."),
+}
+_CAUSES_WITHOUT_LOSS: dict[str, str] = {
+    "power_cap": N_("The power limit held the clock back {share:fraction} of the time."),
+    "thermal": N_("Heat held the clock back {share:fraction} of the time."),
+    "user_cap": N_("A clock set by a user held it back."),
+}
+"""For cards that do not tell their highest clock."""
+
+
+LEVELS: dict[str, str] = {
+    "l1": N_("L1"),
+    "l2": N_("L2"),
+    "l2_near": N_("near L2"),
+    "l2_far": N_("far L2"),
+    "near": N_("near L2"),
+    "far": N_("far L2"),
+    "between": N_("L2 and DRAM"),
+    "dram": N_("DRAM"),
+    "host": N_("host"),
+}
+
+
+def level(name: str) -> str:
+    """A level of the memory."""
+    return _(LEVELS[name]) if name in LEVELS else name.upper()
+
+
+def mode(name: str) -> str:
+    """Number format and accumulator as published results are labelled: ``BF16``, ``FP16 (FP16 sums)``."""
+    precision, _sep, rest = name.partition("_")
+    words = precision.upper()
+    if "acc16" in rest:
+        words = _("{format} (FP16 sums)").format(format=words)
+    return _("{format}, 2:4 sparse").format(format=words) if "sparse" in rest else words
+
+
+def group(name: str) -> str:
+    """A group of benchmarks for people; a new one by its own name."""
+    return _(GROUPS[name]) if name in GROUPS else name
+
+
+def about(name: str, group_name: str) -> str:
+    """What a benchmark measures, in one line; empty where there are no words for it."""
+    words = ABOUT.get(name, ABOUT.get(group_name, ""))
+    return _(words) if words else ""
+
+
+def unavailable(code: str, params: Mapping[str, object] | None = None) -> str:
+    """Why a benchmark cannot run here, or gave no figure; other reasons by their own name and message."""
+    told = dict(params or {})
+    if "what" in told:
+        told["what"] = feature(str(told["what"]))
+    if code in UNAVAILABLE:
+        return fill(UNAVAILABLE[code], told)
+    message = str(told.get("message", ""))
+    plain = code.replace("_", " ")
+    return f"{plain}: {message}" if message else plain
+
+
+def held_back(point: Point) -> str:
+    """What held a figure back, in one sentence; empty where that was not judged."""
+    cause = point.extra.get("held_back")
+    if not isinstance(cause, str):
+        return ""
+    told: dict[str, Scalar | None] = {
+        "share": point.extra.get("held_back_share"),
+        "lost": point.extra.get("held_back_lost"),
+        "peak": point.extra.get("fraction_of_peak_at_clock"),
+        "link": point.extra.get("fraction_of_link"),
+        "intensity": _round(point.extra.get("intensity")),
+    }
+    over_link = told["link"] is not None
+    named = {"nothing": "link_fine", "host": "host_link"}.get(cause, cause) if over_link else cause
+    table = _CAUSES_WITHOUT_LOSS if told["lost"] is None and cause in _CAUSES_WITHOUT_LOSS else CAUSES
+    return fill(table[named], told) if named in table else cause.replace("_", " ")
+
+
+def _round(figure: Scalar | None) -> Scalar | None:
+    return float(f"{figure:.3g}") if isinstance(figure, float) else figure

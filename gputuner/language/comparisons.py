@@ -1,0 +1,110 @@
+"""Two sessions side by side in words: figures, what a difference means, and what differs between the machines."""
+
+from collections.abc import Sequence
+
+from gputuner.analysis.headlines import benchmark_of
+from gputuner.analysis.likeness import Unlike, Weight
+from gputuner.analysis.regression import Difference, Verdict
+from gputuner.language.bench_table import of_words
+from gputuner.language.names import metric, reading_name
+from gputuner.language.numbers import number, value
+from gputuner.language.steps import point_value
+from gputuner.language.tables import Table, bullets, markdown
+from gputuner.language.terms import FLAGS
+from gputuner.language.terms import flag as flag_words
+from gputuner.language.words import N_, _
+from gputuner.model.points import Flag
+from gputuner.model.readings import Scalar
+
+VERDICTS: dict[Verdict, str] = {
+    Verdict.WORSE: N_("worse"),
+    Verdict.BETTER: N_("better"),
+    Verdict.SAME: N_("no difference"),
+    Verdict.VOID: N_("void"),
+    Verdict.UNCERTAIN: N_("no interval"),
+}
+_UNLIKE: dict[str, str] = {
+    "card": N_("card"),
+    "origin": N_("origin"),
+    "torch": N_("torch"),
+    "cuda": N_("CUDA of torch"),
+    "cudnn": N_("cuDNN"),
+    "python": N_("Python"),
+}
+
+
+def verdict(entry: Verdict) -> str:
+    """What a difference means."""
+    return _(VERDICTS[entry])
+
+
+def verdict_words(of: Difference) -> str:
+    """The verdict, with the flag that makes a comparison void."""
+    if of.verdict is not Verdict.VOID:
+        return verdict(of.verdict)
+    known = next((each for each in Flag if each.value == of.void), None)
+    why = flag_words(known) if known in FLAGS and known is not None else _(_UNLIKE.get(of.void, of.void))
+    return _("{verdict}: {why}").format(verdict=verdict(of.verdict), why=why)
+
+
+def change_words(change: float) -> str:
+    """A relative change with its sign, two digits after the point below 10 %: ``+1.25 %``."""
+    return f"{100.0 * change:+.2f} %" if abs(change) < 0.1 else f"{100.0 * change:+.0f} %"
+
+
+def comparison_table(differences: Sequence[Difference], before: str, after: str) -> Table:
+    """One row for each figure that both have; ``before`` and ``after`` name the sessions."""
+    rows = [
+        (
+            benchmark_of(each.before) if "benchmark" in each.before.extra else metric(each.before.metric),
+            of_words(each.before),
+            point_value(each.before),
+            point_value(each.after),
+            change_words(each.change),
+            verdict_words(each),
+        )
+        for each in differences
+    ]
+    headers = (_("figure"), _("of"), before, after, _("change (+ better)"), _("verdict"))
+    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4))
+
+
+def unlike_lines(found: Sequence[Unlike]) -> list[str]:
+    """What differs between the machines, and what it means for the comparison."""
+    return [_line(each) for each in found]
+
+
+def _line(each: Unlike) -> str:
+    name = _(_UNLIKE[each.name]) if each.name in _UNLIKE else reading_name(each.name)
+    told = _("{name}: {before} → {after}").format(name=name, before=_known(each.before), after=_known(each.after))
+    if each.weight is Weight.VOIDS:
+        return _("{what}; these are different things, so nothing became better or worse").format(what=told)
+    return told
+
+
+def _known(entry: Scalar | None) -> str:
+    return number(entry) if isinstance(entry, float) else value(entry)
+
+
+def summary_line(differences: Sequence[Difference]) -> str:
+    """How many are worse, better, equal, void."""
+    count = {entry: sum(each.verdict is entry for each in differences) for entry in Verdict}
+    parts = [
+        _("{n} worse").format(n=count[Verdict.WORSE]),
+        _("{n} better").format(n=count[Verdict.BETTER]),
+        _("{n} without a difference").format(n=count[Verdict.SAME]),
+    ]
+    if count[Verdict.UNCERTAIN]:
+        parts.append(_("{n} without an interval").format(n=count[Verdict.UNCERTAIN]))
+    if count[Verdict.VOID]:
+        parts.append(_("{n} void").format(n=count[Verdict.VOID]))
+    return " · ".join(parts)
+
+
+def comparison_markdown(differences: Sequence[Difference], found: Sequence[Unlike], before: str, after: str) -> str:
+    """All of it as one Markdown text."""
+    parts = [markdown(comparison_table(differences, before, after)), f"{summary_line(differences)}\n"]
+    if lines := unlike_lines(found):
+        heading = _("What differs")
+        parts += [f"### {heading}\n", bullets(lines)]
+    return "\n".join(parts)
