@@ -7,8 +7,9 @@ from pathlib import Path
 from time import monotonic
 
 from PySide6.QtCore import QEventLoop, QTimer
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
+from gputuner.gui.pages.bench_compare import ComparePicture
 from gputuner.gui.ports import Ports
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import Choice
@@ -16,6 +17,7 @@ from gputuner.gui.window import MainWindow
 from gputuner.language import sentences
 from gputuner.language.words import language as language_now
 from gputuner.language.words import set_language
+from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 from gputuner.model.events import TelemetrySampled
 
@@ -24,6 +26,8 @@ RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
 EXPERIMENTS = ("tune", "bench")
+COMPARED = "bench"
+"""The experiment that is performed twice on simulated cards, so that there is something to compare."""
 MONITORED = "tune"
 """The run whose telemetry Monitor shows."""
 
@@ -60,6 +64,8 @@ def _measure(window: MainWindow) -> int:
     code = 0
     for name in EXPERIMENTS:
         code = code or _perform(window, name)
+    if not code and window.conductor.live.origin is Origin.SIMULATED:
+        code = _perform(window, COMPARED)
     return code
 
 
@@ -139,7 +145,18 @@ def _draw_experiment(window: MainWindow, name: str, draw: Callable[[str], None])
     for picture in shown:
         page.result.show_name(picture)
         _settle(window)
+        if picture == "compare":
+            _compare(window, page.result.pictures)
         draw(name if picture == shown[0] else f"{name}-{picture}")
+
+
+def _compare(window: MainWindow, pictures: QWidget) -> None:
+    """Choose the first of the other sessions."""
+    for picture in pictures.findChildren(ComparePicture):
+        if picture.chooser.count() > 1:
+            picture.chooser.setCurrentIndex(1)
+            picture.chooser.activated.emit(1)
+            _settle(window)
 
 
 def _settle(window: MainWindow) -> None:

@@ -12,8 +12,8 @@ from gputuner.model.errors import CardBusy
 def test_every_page_is_drawn(invented, qapp, tmp_path):
     events = invented.tune_events(origin=Origin.SIMULATED)
     session = Path("/data/sessions/r1.sqlite")
-    bench = invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED))
-    runs = [invented.ScriptedRun(events, session_path=session), bench]
+    suites = [invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED, run=name)) for name in ("b1", "b2")]
+    runs = [invented.ScriptedRun(events, session_path=session), *suites]
     ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))

@@ -227,6 +227,7 @@ class CurvePlot(PictureFrame):
     def _label(self, text: str, colour: str, spot: Spot | None = None, upright: float | None = None) -> None:
         ink = self._theme.ink(colour)
         item = tight_text([(text, ink)])
+        item.fill = QBrush(tinted(self._theme.surface, 190))  # words over a ceiling stay readable
         item.setZValue(5)
         self.plot.addItem(item, ignoreBounds=True)
         self._labels.append(_Label(item, spot, upright, ink))
@@ -298,11 +299,10 @@ class CurvePlot(PictureFrame):
         self._leaders.append(line)
 
     def _segments(self) -> list[Segment]:
+        """Lines that words keep off; ceilings are not among them, or words would go far from their dots."""
         lines: list[Segment] = []
         for series in self.series:
-            spots = [self._place(spot) for spot in series.path]
-            if series.joined and series.dots:
-                spots = sorted(self._spot(dot) for dot in series.dots)
+            spots = sorted(self._spot(dot) for dot in series.dots) if series.joined else []
             lines += list(pairwise(self._pixel(spot) for spot in spots))
         height = self._room()[1]
         for upright in self.uprights:
