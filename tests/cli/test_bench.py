@@ -170,7 +170,7 @@ def test_the_null_check_prints_this_machines_rate(program):
         (("bench", "--against", "nope"), 8, "There is no session nope"),
         (("sessions", "compare", "nope", "nope"), 8, "There is no session nope"),
         (("sessions", "compare", "nope"), 2, "is missing"),
-        (("bench", "--gpu", "GPU-nobody"), 2, "--gpu GPU-nobody names no card"),
+        (("bench", "--gpu", "GPU-nobody"), 2, "There is no card GPU-nobody here"),
     ],
 )
 def test_wrong_usage(program, argv, code, words):
