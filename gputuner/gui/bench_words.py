@@ -5,42 +5,14 @@ from collections.abc import Callable, Mapping
 
 from gputuner.analysis.headlines import HEADLINE, benchmark_of
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
-from gputuner.gui.ports import Obstacle
 from gputuner.language import sentences
-from gputuner.language.filling import fill
+from gputuner.language.benchmarks import GROUPS, level
 from gputuner.language.names import WORKLOADS, workload
 from gputuner.language.numbers import value
 from gputuner.language.words import N_, _
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
-_GROUPS: dict[str, str] = {
-    "gemm": N_("Matrix multiplication"),
-    "attention": N_("Attention"),
-    "conv": N_("Convolution"),
-    "memory": N_("Memory bandwidth"),
-    "latency": N_("Memory latency"),
-    "regions": N_("VRAM by region"),
-    "pcie": N_("Host ↔ card"),
-    "p2p": N_("Card ↔ card"),
-    "allreduce": N_("All-reduce"),
-    "training": N_("Training"),
-    "inference": N_("Language model inference"),
-    "decode": N_("Language model inference"),
-    "loader": N_("Data loader"),
-    "launch": N_("Launch and host"),
-}
-_LEVELS: dict[str, str] = {
-    "l1": N_("L1"),
-    "l2": N_("L2"),
-    "l2_near": N_("near L2"),
-    "l2_far": N_("far L2"),
-    "far": N_("far L2"),
-    "near": N_("near L2"),
-    "dram": N_("DRAM"),
-    "between": N_("between"),
-    "host": N_("host"),
-}
 _OPERATIONS: dict[str, str] = {
     "read": N_("read"),
     "write": N_("write"),
@@ -48,16 +20,6 @@ _OPERATIONS: dict[str, str] = {
     "scale": N_("scale"),
     "triad": N_("triad"),
 }
-
-
-def group_words(group: str) -> str:
-    """A group of benchmarks for people; a new one by its own name."""
-    return _(_GROUPS[group]) if group in _GROUPS else group
-
-
-def level_words(level: str) -> str:
-    """A level of the memory."""
-    return _(_LEVELS[level]) if level in _LEVELS else level.upper()
 
 
 def operation_words(operation: str) -> str:
@@ -75,7 +37,7 @@ def group_of(benchmark: str, metric: str = "") -> str:
 
 def group_order() -> list[str]:
     """The groups in the order of the suite."""
-    return list(dict.fromkeys([*_GROUPS, *(entry.group for entry in BENCHMARKS)]))
+    return list(dict.fromkeys([*GROUPS, *(entry.group for entry in BENCHMARKS)]))
 
 
 def short_name(benchmark: str, group: str) -> str:
@@ -131,7 +93,7 @@ def setting_words(params: Mapping[str, Scalar]) -> str:
 
 
 _OWN: dict[str, Callable[[Scalar], str]] = {
-    "level": lambda entry: level_words(str(entry)),
+    "level": lambda entry: level(str(entry)),
     "operation": lambda entry: operation_words(str(entry)),
     "precision": lambda entry: format_words(str(entry)),
     "offset_bytes": lambda entry: _("from {offset}").format(offset=value(entry, "bytes")),
@@ -150,23 +112,26 @@ def format_words(precision: str) -> str:
     return precision.upper() if precision in PLAIN else precision.replace("-acc16", " " + _("(FP16 sums)"))
 
 
-_OBSTACLES: dict[str, str] = {
-    "gpu_only": N_("needs a GPU"),
-    "extra_missing": N_("needs the extra {extra}"),
+_CAUSES: dict[str, str] = {
+    "nothing": N_("Nothing: near the peak at its clock"),
+    "power_cap": N_("The power limit"),
+    "thermal": N_("Heat"),
+    "user_cap": N_("A clock set by a user"),
+    "link": N_("The PCIe link"),
+    "memory_bandwidth": N_("Memory bandwidth"),
+    "host": N_("The host"),
+    "loader": N_("The data loader"),
+    "software": N_("Kernels and shapes"),
+    "emulated": N_("Emulated arithmetic"),
+    "shared": N_("Others on the card"),
+    "no_limit_seen": N_("No limit seen; the peak for this is not known"),
+    "unknown": N_("Not known: no telemetry meanwhile"),
 }
 
 
-def obstacle_words(obstacle: Obstacle) -> str:
-    """Why a benchmark cannot run here."""
-    if obstacle.code in _OBSTACLES:
-        return fill(_OBSTACLES[obstacle.code], obstacle.params)
-    return obstacle.code.replace("_", " ")
-
-
-def held_back_words(point: Point) -> str:
-    """What held a figure back, in one sentence; nothing where that was not judged."""
-    cause = point.extra.get("held_back")
-    return cause if isinstance(cause, str) else ""
+def cause_words(cause: str) -> str:
+    """What held figures back, in a few words; the sentence of each figure has its numbers."""
+    return _(_CAUSES[cause]) if cause in _CAUSES else cause.replace("_", " ")
 
 
 PLAIN = frozenset({"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"})

@@ -4,10 +4,11 @@
 from collections.abc import Iterable, Sequence
 
 from gputuner.analysis.headlines import benchmark_of, headlines, less_is_better
-from gputuner.gui.bench_words import group_of, group_order, group_words, row_words, shape_words
+from gputuner.gui.bench_words import group_of, group_order, row_words, shape_words
 from gputuner.gui.plots.bars import Band, BarGroup, BarRow
 from gputuner.gui.results import figure, point_hint, value_words
 from gputuner.gui.theme import Theme
+from gputuner.language import benchmarks
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -57,7 +58,7 @@ def _group(name: str, points: list[Point], theme: Theme, several: bool) -> BarGr
     stretch = max((_stretch(point) for point in points), default=1.0)
     tops = [_top(point, points, stretch) for point in points]
     rows = tuple(_row(point, name, top, theme, several) for point, top in zip(points, tops, strict=True))
-    title = group_words(name)
+    title = benchmarks.group(name)
     if all(less_is_better(point) for point in points):
         title = _("{title} (shorter is better)").format(title=title)
     return BarGroup(title=title, rows=rows)
@@ -137,7 +138,7 @@ def bench_hint(point: Point) -> str:
         share = figure(point.extra.get(name))
         if share is not None:
             lines.append(words.format(share=f"{share * 100:.1f}"))
-    lines.append(published_words(point))
+    lines += [published_words(point), benchmarks.held_back(point)]
     return "\n".join(line for line in lines if line)
 
 

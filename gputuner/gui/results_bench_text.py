@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.analysis.regression import Difference
-from gputuner.gui.bench_words import held_back_words, row_words, setting_words, shape_words, untold
+from gputuner.gui.bench_words import row_words, setting_words, shape_words, untold
 from gputuner.gui.results import figure, interval_words, value_words
 from gputuner.gui.results_bench import published_words
 from gputuner.gui.results_compare import verdict_words
 from gputuner.gui.results_text import origin_lines, table
-from gputuner.language import numbers, sentences
+from gputuner.language import benchmarks, numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -37,7 +37,7 @@ def _cells(point: Point) -> list[str]:
     measured = [None, None, None]
     if conditions is not None:
         measured = [conditions.sm_clock_mhz, conditions.power_w, conditions.core_temperature_end_c]
-    remarks = [published_words(point), held_back_words(point), *(sentences.flag(flag) for flag in point.flags)]
+    remarks = [published_words(point), benchmarks.held_back(point), *(sentences.flag(flag) for flag in point.flags)]
     return [
         benchmark_of(point),
         " · ".join(part for part in (setting_words(untold(point)), shape_words(point)) if part),

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from gputuner.analysis.headlines import headlines
 from gputuner.analysis.regression import Difference, Verdict, compare
-from gputuner.gui.bench_words import group_words, row_words
+from gputuner.gui.bench_words import row_words
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.results import value_words
 from gputuner.gui.results_bench import ROOM, bench_hint, by_group, colour_of
 from gputuner.gui.theme import Theme
-from gputuner.language import sentences
+from gputuner.language import benchmarks, sentences
 from gputuner.language.words import _
 from gputuner.model.points import Flag, Point
 
@@ -34,7 +34,7 @@ def pair_groups(differences: Sequence[Difference], theme: Theme) -> list[BarGrou
     groups: list[BarGroup] = []
     for name, points in by_group(each.after for each in differences).items():
         rows = [row for point in points for row in _rows(by_id[point.id], name, theme)]
-        groups.append(BarGroup(title=group_words(name), rows=tuple(rows)))
+        groups.append(BarGroup(title=benchmarks.group(name), rows=tuple(rows)))
     return groups
 
 

@@ -7,11 +7,12 @@ from itertools import pairwise
 from math import sqrt
 
 from gputuner.analysis.headlines import benchmark_of
-from gputuner.gui.bench_words import level_words, operation_words, short_name
+from gputuner.gui.bench_words import operation_words, short_name
 from gputuner.gui.plots.curve_plot import Dot, Series, Stretch, Upright
 from gputuner.gui.results import figure
 from gputuner.gui.results_bench import bench_hint
 from gputuner.gui.theme import Theme
+from gputuner.language import benchmarks
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Point
@@ -120,7 +121,7 @@ def _levels(points: Sequence[Point]) -> tuple[Stretch, ...]:
         return ()
     edges = [runs[0][0], *(sqrt(one[1] * next_[0]) for one, next_ in pairwise(runs)), runs[-1][1]]
     return tuple(
-        Stretch(x0=edges[number], x1=edges[number + 1], name=level_words(level))
+        Stretch(x0=edges[number], x1=edges[number + 1], name=benchmarks.level(level))
         for number, (_low, _high, level) in enumerate(runs)
         if level
     )

@@ -847,7 +847,11 @@ def bench_points(faster: float = 1.0) -> list[Point]:
                      "published_source": "stored tables"}
                     if name in ("fp16", "bf16") else {}
                 )  # fmt: skip
-                held = {"held_back": "The power limit held the clock at 2565 MHz."} if phase == "sustained" else {}
+                held = (
+                    {"held_back": "power_cap", "held_back_share": 0.78, "held_back_lost": 0.17}
+                    if phase == "sustained"
+                    else {}
+                )
                 points.append(
                     bench_point(
                         f"gemm-{name}-{phase}", f"gemm-{name}", "matmul_rate", rate, "FLOP/s",

@@ -54,6 +54,16 @@ class BenchPage(ExperimentPage):
         self.held_back.show_points(self._state.facts.points)
         super().refresh()
 
+    def load_plots(self) -> None:
+        """Load the drawing library and put the pictures in (once); a chosen figure tells what held it back."""
+        if self.result is None:
+            super().load_plots()
+            if self.result is not None:
+                self.result.table.on_current(self._figure_chosen)
+
+    def _figure_chosen(self, key: str) -> None:
+        self.held_back.show_one(next((p for p in self._state.facts.points if p.id == key), None))
+
     def _advice_hint(self) -> str:
         """What the right column says while it has no advice."""
         if self.held_back.causes:

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
-from gputuner.gui.bench_words import group_words, obstacle_words, row_name
+from gputuner.gui.bench_words import row_name
 from gputuner.gui.fonts import tabular
 from gputuner.gui.ports import BenchmarkEntry
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.labels import Elided, label
+from gputuner.language import benchmarks
 from gputuner.language.numbers import clock
 
 
@@ -94,13 +95,13 @@ class BenchGroup(QWidget):
         self.unfolded = False
         self.boxes: dict[str, CheckBox] = {}
         self._times: dict[str, Elided] = {}
-        self.box = CheckBox(theme, group_words(name))
+        self.box = CheckBox(theme, benchmarks.group(name))
         self.box.setProperty("small", True)
         self.box.clicked.connect(self._all_or_none)
         self._fold = QToolButton()
         self._fold.setProperty("fold", True)
         self._fold.setFixedSize(18, 20)
-        self._fold.setAccessibleName(group_words(name))
+        self._fold.setAccessibleName(benchmarks.group(name))
         self._fold.clicked.connect(lambda _checked=False: self.unfold(not self.unfolded))
         self._time = label("", "muted")
         tabular(self._time)
@@ -122,16 +123,19 @@ class BenchGroup(QWidget):
         layout.setSpacing(0)
         layout.addLayout(head)
         layout.addWidget(self._inside)
-        reasons = dict.fromkeys(obstacle_words(entry.obstacle) for entry in entries if entry.obstacle is not None)
-        possible = [entry for entry in entries if entry.obstacle is None]
-        self.box.setEnabled(bool(possible))
-        self.box.setToolTip("" if possible else "\n".join(reasons))
+        obstacles = [entry.obstacle for entry in entries if entry.obstacle is not None]
+        reasons = dict.fromkeys(benchmarks.unavailable(each.code, each.params) for each in obstacles)
+        possible = len(obstacles) < len(entries)
+        self.box.setEnabled(possible)
+        about = benchmarks.about(name, name)
+        self.box.setToolTip(about if possible else "\n".join([about, *reasons]).strip())
         self.unfold(False)
 
     def _row(self, theme: Theme, entry: BenchmarkEntry) -> QVBoxLayout:
         box = CheckBox(theme, row_name(entry.name, entry.group))
         box.setProperty("small", True)
-        box.setToolTip(entry.name)
+        about = "\n".join((entry.name, benchmarks.about(entry.name, entry.group))).strip()
+        box.setToolTip(about)
         box.toggled.connect(lambda _on: self._follow())
         box.clicked.connect(lambda _on: self.changed.emit())
         self.boxes[entry.name] = box
@@ -146,9 +150,9 @@ class BenchGroup(QWidget):
             time.setFixedWidth(44)
             line.addWidget(time)
         else:
-            why = obstacle_words(entry.obstacle)
+            why = benchmarks.unavailable(entry.obstacle.code, entry.obstacle.params)
             box.setEnabled(False)
-            box.setToolTip(f"{entry.name}: {why}")
+            box.setToolTip(f"{about}\n{why}")
             reason = label(why, "muted", wrap=True)
             reason.setContentsMargins(24, 0, 0, 2)
             rows.addWidget(reason)

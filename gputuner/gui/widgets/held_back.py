@@ -1,14 +1,15 @@
 # pyright: standard
-"""What held the benchmarks back: one sentence for each cause, with the figures it explains."""
+"""What held the benchmarks back: one entry for each cause with its figures, and the sentence of a chosen figure."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.analysis.headlines import benchmark_of, headlines
-from gputuner.gui.bench_words import held_back_words
+from gputuner.gui.bench_words import cause_words
 from gputuner.gui.widgets.labels import label
+from gputuner.language import benchmarks
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -23,50 +24,69 @@ class HeldBack(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self.causes: dict[str, tuple[Point, ...]] = {}
-        """Sentence → figures."""
-        self._inside = QVBoxLayout(self)
-        self._inside.setContentsMargins(12, 8, 12, 8)
-        self._inside.setSpacing(4)
+        """Cause → figures."""
+        self.sentence = label("", "small", wrap=True)
+        self._list = QWidget()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 8, 12, 8)
+        column.setSpacing(4)
+        column.addWidget(label(_("What held it back"), "heading"))
+        column.addWidget(self.sentence)
+        column.addWidget(self._list)
+        self._column = column
+        self.sentence.hide()
         self.hide()
 
     def show_points(self, points: Sequence[Point]) -> None:
         """Show the causes of these figures; the most frequent first."""
         found: dict[str, list[Point]] = {}
         for point in headlines(points):
-            words = held_back_words(point)
-            if words:
-                found.setdefault(words, []).append(point)
-        causes = {words: tuple(of) for words, of in sorted(found.items(), key=lambda item: -len(item[1]))}
+            cause = point.extra.get("held_back")
+            if isinstance(cause, str):
+                found.setdefault(cause, []).append(point)
+        causes = {cause: tuple(of) for cause, of in sorted(found.items(), key=lambda item: -len(item[1]))}
         if causes != self.causes:
             self.causes = causes
+            self.show_one(None)
             self._rebuild()
 
+    def show_one(self, point: Point | None) -> None:
+        """Say what held this figure back, with its numbers."""
+        words = "" if point is None else benchmarks.held_back(point)
+        self.sentence.setText(f"{benchmark_of(point)}: {words}" if point is not None and words else "")
+        self.sentence.setVisible(bool(words))
+
     def _rebuild(self) -> None:
-        while (item := self._inside.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        self._inside.addWidget(label(_("What held it back"), "heading"))
-        for words, points in self.causes.items():
-            self._inside.addWidget(self._cause(words, points))
+        fresh = QWidget()
+        fresh.setProperty("role", "clear")
+        layout = QVBoxLayout(fresh)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(6)
+        for cause, points in self.causes.items():
+            layout.addWidget(self._cause(cause, points))
+        self._column.replaceWidget(self._list, fresh)
+        self._list.hide()
+        self._list.deleteLater()
+        self._list = fresh
         self.setVisible(bool(self.causes))
 
-    def _cause(self, words: str, points: tuple[Point, ...]) -> QFrame:
-        frame = QFrame()
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(0, 2, 0, 4)
-        layout.setSpacing(2)
-        layout.addWidget(label(words, "small", wrap=True))
-        row = QHBoxLayout()
-        row.setSpacing(6)
+    def _cause(self, cause: str, points: tuple[Point, ...]) -> QWidget:
+        frame = QWidget()
+        frame.setProperty("role", "clear")
+        frame.setToolTip("\n".join(f"{benchmark_of(point)}: {benchmarks.held_back(point)}" for point in points))
         names = ", ".join(dict.fromkeys(benchmark_of(point) for point in points))
-        row.addWidget(label(names, "muted", wrap=True), 1)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(label(cause_words(cause), "small", wrap=True))
+        words.addWidget(label(names, "muted", wrap=True))
         button = QPushButton(_("Show"))
         button.setProperty("small", True)
         button.setToolTip(_("Mark the figures this rests on"))
         ids = tuple(point.id for point in points)
         button.clicked.connect(lambda _checked=False: self.evidence_wanted.emit(ids))
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        row.addLayout(words, 1)
         row.addWidget(button)
-        layout.addLayout(row)
         return frame

@@ -1,0 +1,98 @@
+"""Curves over sizes and decades: scales, ends of axes, rings of evidence, and bars that tell what they are."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QToolTip
+
+from gputuner.gui.plots.bars import GROUP, BarGroup, BarRow, Bars
+from gputuner.gui.plots.curve_plot import CurvePlot, Dot, Series, Stretch
+from gputuner.gui.plots.scales import decades, linear, sizes
+from gputuner.gui.theme import LIGHT
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(512, "512 B"), (2**15, "32 KiB"), (3 * 2**19, "1.5 MiB"), (2**34, "16 GiB")],
+)
+def test_sizes_are_said_in_powers_of_two(count, words):
+    assert sizes().text(count) == words
+    assert sizes().value(sizes().place(count)) == pytest.approx(count)
+
+
+def test_ticks_thin_out_to_the_room_there_is():
+    ticks = sizes().ticks(10.0, 34.0, 5)
+    assert 2 <= len(ticks) <= 5
+    assert {b - a for a, b in pairwise(ticks)} == {ticks[1] - ticks[0]}
+    assert decades().ticks(-0.5, 3.2, 9) == [0.0, 1.0, 2.0, 3.0]
+    assert linear().ticks(0.0, 100.0, 5) == [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]
+
+
+@pytest.fixture
+def plot(qtbot):
+    result = CurvePlot(LIGHT, "Bandwidth", "GB/s", "bytes", sizes(), linear())
+    qtbot.addWidget(result)
+    result.resize(600, 320)
+    result.show()
+    return result
+
+
+def curve(name: str, factor: float) -> Series:
+    dots = tuple(Dot(x=2.0**p, y=factor * p, low=factor * p * 0.98, high=factor * p * 1.02, point_id=f"{name}{p}")
+                 for p in range(20, 30))  # fmt: skip
+    return Series(name=name, colour=LIGHT.blue, dots=dots)
+
+
+def test_zero_is_included_and_all_dots_are_inside(plot):
+    plot.show_series([curve("read", 3.0), curve("write", 2.9)], [Stretch(x0=2.0**20, x1=2.0**25, name="L2")])
+    (x0, x1), (y0, y1) = plot.plot.getPlotItem().getViewBox().viewRange()
+    assert y0 == 0.0
+    assert y1 >= 3.0 * 29 * 1.02
+    assert x0 < 20.0
+    assert x1 > 29.0
+    assert set(plot.label_boxes) == {"read", "write", "L2"}
+
+
+def test_one_dot_alone_is_drawn(plot):
+    plot.show_series([Series(name="", colour=LIGHT.blue, dots=(Dot(x=1024.0, y=5.0),))])
+    assert len(plot.dot_spots) == 1
+
+
+def test_evidence_is_ringed(plot):
+    import pyqtgraph as pg
+
+    plot.show_series([curve("read", 3.0)])
+
+    def scatters() -> int:
+        return sum(isinstance(item, pg.ScatterPlotItem) for item in plot.plot.getPlotItem().items)
+
+    before = scatters()
+    plot.mark(frozenset({"read25"}))
+    assert scatters() == before + 1
+    plot.mark(frozenset())
+    assert scatters() == before
+
+
+def test_nothing_to_show_is_an_empty_picture(plot, tmp_path: Path):
+    plot.show_series([curve("read", 3.0)])
+    plot.show_series([])
+    assert plot.dot_spots == []
+    assert plot.grab().save(str(tmp_path / "empty.png"))
+
+
+def test_hovering_over_a_bar_tells_its_conditions(qtbot, monkeypatch):
+    told = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _where, text, _widget: told.append(text))
+    bars = Bars(LIGHT)
+    qtbot.addWidget(bars)
+    bars.resize(400, 200)
+    row = BarRow(name="BF16", text="1", value=1.0, top=1.0, colour=LIGHT.blue, hint="2565 MHz · 446 W")
+    bars.show_groups([BarGroup(title="gemm", rows=(row,))])
+    bars.show()
+    spot = QPoint(60, 6 + GROUP + 8)
+    bars.event(QHelpEvent(QHelpEvent.Type.ToolTip, spot, bars.mapToGlobal(spot)))
+    bars.event(QHelpEvent(QHelpEvent.Type.ToolTip, QPoint(60, 2), bars.mapToGlobal(QPoint(60, 2))))
+    assert told == ["2565 MHz · 446 W", ""]
