@@ -157,7 +157,7 @@ class Trials:
         for worker, r in running.items():
             if r.result is None:
                 self._workers.end(worker, "killed")
-                r.result = Lost(message="no answer within the trial's time")
+                r.result = Lost(message="no answer within the trial's time", hung=True)
 
     def _abandon(self, running: dict[str, _Running]) -> None:
         for worker, r in running.items():
@@ -176,11 +176,10 @@ class Trials:
         if t1_ns <= t0_ns:
             t0_ns, t1_ns = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
         samples = self._loop.samples
-        return Done(
-            trials=trials,
-            conditions=self._conditions(samples, t0_ns, t1_ns),
-            part_conditions=tuple(self._conditions(samples, p.t0_ns, p.t1_ns) for p in trials[0].parts),
-        )
+        whole = self._conditions(samples, t0_ns, t1_ns)
+        parts = tuple(self._conditions(samples, p.t0_ns, p.t1_ns) for p in trials[0].parts)
+        # a part that falls between two readings has what the card did during the whole survey
+        return Done(trials=trials, conditions=whole, part_conditions=tuple(c if c.samples else whole for c in parts))
 
     def _size_limit(self, lost: Lost, works: Sequence[Work]) -> OutOfMemory | None:
         """A crash that half the size survives in a fresh process is a size limit, not a broken card."""

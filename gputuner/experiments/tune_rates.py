@@ -3,9 +3,9 @@
 from collections.abc import Generator
 from dataclasses import replace
 
-from gputuner.analysis.burst import free_stretch
 from gputuner.analysis.roofline import IMPLAUSIBLE_ABOVE, card_peak_at_clock
 from gputuner.experiments.course import Course
+from gputuner.experiments.phases import free_part
 from gputuner.experiments.precisions import support
 from gputuner.experiments.tune_shape import Shape
 from gputuner.model.cards import Support
@@ -82,28 +82,13 @@ def matmul_point(
     n = params["n"]
     work = trial.work.get("flop", 2.0 * float(n) ** 3)
     if params["phase"] == "burst":
-        trial, conditions = _free(trial, conditions)
+        trial, conditions = free_part(trial, conditions)
     point = course.make.rate("matmul_rate", "matmul", "FLOP/s", work, trial, conditions, params, flags=flags)
     extra = {**point.extra, **_shares(course, point.value, trial, conditions, params)}
     told = list(point.flags)
     if any(float(extra.get(k, 0.0)) > IMPLAUSIBLE_ABOVE for k in ("fraction_of_peak_at_clock", "fraction_of_sheet")):
         told.append(Flag.IMPLAUSIBLE)
     return replace(point, extra=extra, flags=tuple(told))
-
-
-def _free(trial: Trial, conditions: Conditions | None) -> tuple[Trial, Conditions | None]:
-    """Only the windows before a limit took hold; the conditions of the whole burst do not hold for a part of it."""
-    kept = free_stretch([1.0 / seconds for seconds in trial.iteration_s])
-    if kept == len(trial.iteration_s):
-        return trial, conditions
-    per_window = trial.notes.get("iterations_per_window", 1)
-    free_s = sum(trial.iteration_s[:kept]) * float(per_window)
-    notes = {name: value for name, value in trial.notes.items() if name != "clock_mhz"}
-    part = replace(trial, iteration_s=trial.iteration_s[:kept], notes={**notes, "free_s": round(free_s, 4)})
-    if conditions is None:
-        return part, None
-    start_c = conditions.core_temperature_start_c
-    return part, Conditions(duration_s=free_s, core_temperature_start_c=start_c, fan_fraction=conditions.fan_fraction)
 
 
 def _shares(

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from gputuner.analysis.limits import what_limits
 from gputuner.analysis.statistics import drift
-from gputuner.analysis.steady import rate_is_steady, sustained_part
+from gputuner.analysis.steady import rate_is_steady
 from gputuner.experiments.course import Course
+from gputuner.experiments.phases import last_part
 from gputuner.experiments.trained import Setting, train_point, train_work
 from gputuner.experiments.tune_rates import matmul_point
 from gputuner.experiments.tune_shape import Shape
@@ -49,11 +50,6 @@ def sustained(
         extra=_over_time(trial),
     )
     yield from course.tell(point, *load_points(course, "resnet50", result.conditions))
-
-
-def last_part(trial: Trial) -> tuple[float, ...]:
-    """The entries of the last 30 s of a trial."""
-    return sustained_part(trial.iteration_s, (trial.t1_ns - trial.t0_ns) / 1e9)
 
 
 def _over_time(trial: Trial) -> dict[str, Scalar]:

@@ -143,7 +143,7 @@ class Done:
     trials: tuple[Trial, ...] = ()
     conditions: Conditions | None = None
     part_conditions: tuple[Conditions, ...] = ()
-    """Of a survey: one for each part, from its own window."""
+    """Of a survey: one for each part, from its own window; from the whole where no reading fell into it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +171,8 @@ class Lost:
     """Worker, card or driver is gone (crash, sticky error, hang, XID)."""
 
     message: str
+    hung: bool = False
+    """The worker did not answer in time and was ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,14 @@ class SparseMatmul:
         self._dense = pruned(self._product.operand(m * k, random, device.name).view(m, k))
         self._b = self._product.operand(n * k, random, device.name).view(n, k).t()
         self._sparse: Any = self._compressed()
-        self._c = torch.mm(self._sparse, self._b)
+        self._packed_by_cusparselt = "CUSPARSELT" in type(self._sparse).__name__.upper()
+        self._c = self._multiplied()
+
+    def _multiplied(self) -> torch.Tensor:
+        """The product; INT8 asks cuSPARSELt for INT32, since its usual result is clipped to 8 bits."""
+        if self._precision == "int8" and self._packed_by_cusparselt:
+            return torch._cslt_sparse_mm(self._sparse.packed, self._b, out_dtype=torch.int32)  # pyright: ignore[reportPrivateImportUsage]
+        return torch.mm(self._sparse, self._b)
 
     def _compressed(self) -> Any:
         return torch.sparse.to_sparse_semi_structured(self._dense)
@@ -65,7 +72,7 @@ class SparseMatmul:
         """Queue one product, and the compression if it counts."""
         if self._setup_counted:
             self._sparse = self._compressed()
-        self._c = torch.mm(self._sparse, self._b)
+        self._c = self._multiplied()
 
     def mark(self) -> None:
         """Nothing is counted."""
@@ -81,7 +88,7 @@ class SparseMatmul:
     def notes(self) -> "dict[str, Fact]":
         """Which library ran it."""
         return {
-            "backend": "cusparselt" if "CUSPARSELT" in type(self._sparse).__name__.upper() else "cutlass",
+            "backend": "cusparselt" if self._packed_by_cusparselt else "cutlass",
             "inputs": "normal",
             "setup_counted": self._setup_counted,
             "counted_as": "dense",

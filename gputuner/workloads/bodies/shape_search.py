@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 Shape = tuple[int, int, int, bool]
 """m, n, k, and whether B is stored transposed (its k contiguous)."""
 
-SPREAD_UNTIL, NEAR_UNTIL = 0.35, 0.12
+SPREAD_UNTIL, NEAR_UNTIL = 0.6, 0.3
 """Shares of the time left at which spreading out and looking near the leaders end."""
-LEADERS, PARENTS, FINALISTS = 8, 8, 5
+LEADERS_FIRST, LEADERS, PARENTS, FINALISTS = 100, 15, 4, 10
 ANCHOR_EVERY = 10
 """One timing in so many is of the same shape as ever, so that what heat and power change can be divided out."""
 NOISE = 0.015
@@ -127,8 +127,11 @@ class ShapeSearch:
         return (sides[0], sides[1], sides[2], transposed)
 
     def _near(self) -> None:
-        while self._left() > NEAR_UNTIL:
-            leaders = self._ranking()[:LEADERS]
+        """Fewer and fewer leaders, each round timed once more, and shapes next to the best."""
+        start = self._left()
+        while (left := self._left()) > NEAR_UNTIL:
+            share = (left - NEAR_UNTIL) / max(start - NEAR_UNTIL, 1e-9)
+            leaders = self._ranking()[: round(LEADERS + (LEADERS_FIRST - LEADERS) * share)]
             self._random.shuffle(leaders)
             for leader in leaders:
                 self._measure(leader.shape)
