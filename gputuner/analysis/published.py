@@ -23,8 +23,8 @@ _STREAM: dict[str, tuple[str, ...]] = {
 _LEVELS = {"near": "l2_near", "far": "l2_far"}
 _AMP = {"fp16": ("amp_fp16",), "tf32": ("tf32",), "fp32": ("fp32",)}
 _TRANSFERS: dict[str, tuple[str, ...]] = {
-    "h2d": ("h2d", "h2d_ce", "h2d_pinned"),
-    "d2h": ("d2h", "d2h_ce", "d2h_pinned"),
+    "host_to_device": ("h2d", "h2d_ce", "h2d_pinned"),
+    "device_to_host": ("d2h", "d2h_ce", "d2h_pinned"),
     "both": ("bidir",),
 }
 

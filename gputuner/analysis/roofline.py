@@ -32,8 +32,11 @@ ELEMENT_BYTES: dict[str, int] = {"fp64": 8, "fp32": 4, "tf32": 4, "fp16": 2, "bf
 """Bytes of an operand's element (TF32 is stored as FP32)."""
 RESULT_BYTES: dict[str, int] = {"fp8": 2, "int8": 4}
 """Bytes of a result's element where they differ: FP8 gives BF16, INT8 gives INT32."""
-CONTRADICTION = 1.3
-"""Formula at the highest clock over sheet beyond which the part has a cap of its own (H20, 5090 D …)."""
+CONTRADICTION = 1.6
+"""Formula at the highest clock over sheet beyond which the part has a cap of its own (H20 4.3, L40 2.0).
+
+The highest clock alone explains up to 1.4: an RTX 2080 Ti may clock to 2160 MHz, its sheet counts 1545.
+"""
 IMPLAUSIBLE_ABOVE = 1.3
 """A share of the peak above this is a measuring error; up to it, a card that boosts above its nominal clock."""
 LANE_BYTES_S: dict[int, float] = {1: 0.25e9, 2: 0.5e9, 3: 0.9846e9, 4: 1.9692e9, 5: 3.9385e9, 6: 7.5625e9}

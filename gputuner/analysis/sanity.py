@@ -17,6 +17,7 @@ ALIKE = 0.15
 BELOW = 0.97
 """A rate below this share of one that it must at least reach is below it."""
 COPY_ABOVE_READ = 1.10
+UNSETTLED = ("burst", "search")
 LATENCY_ORDER = ("l1", "l2", "l2_near", "l2_far", "dram")
 
 
@@ -28,15 +29,15 @@ class Broken:
     params: dict[str, Scalar] = field(default_factory=lambda: {})
 
 
-def best_rates(points: Iterable[Point], phase: str | None = None) -> dict[str, float]:
-    """Best matrix product by published mode (``bf16_acc32`` …), FLOP/s; of one phase, or of all."""
+def best_rates(points: Iterable[Point]) -> dict[str, float]:
+    """Best settled matrix product by published mode (``bf16_acc32`` …), FLOP/s; none from cold, none of a search."""
     found: dict[str, float] = {}
     for point in points:
         arithmetic = arithmetic_of(point.params)
         if arithmetic is None or point.metric != "matmul_rate" or Flag.EMULATED in point.flags:
             continue
         mode = arithmetic.mode
-        if phase is None or point.params.get("phase") == phase:
+        if point.params.get("phase") not in UNSETTLED:
             found[mode] = max(point.value, found.get(mode, 0.0))
     return found
 

@@ -15,21 +15,34 @@ from gputuner.model.readings import Scalar
 SHAPE = ("m", "n", "k")
 _TOLD = frozenset({*SHAPE, "transposed", "level", "null"})
 NULL = "null_difference"
-_DIRECTIONS: dict[str, str] = {"h2d": N_("host → card"), "d2h": N_("card → host"), "both": N_("both ways")}
+_VALUES: dict[str, dict[Scalar, str]] = {
+    "direction": {
+        "host_to_device": N_("host → card"),
+        "device_to_host": N_("card → host"),
+        "both": N_("both ways"),
+        "forward": N_("forward"),
+        "backward": N_("backward"),
+        "forward_backward": N_("forward and backward"),
+    },
+    "pinned": {True: N_("pinned"), False: N_("pageable")},
+    "setup_counted": {True: N_("with set-up"), False: N_("without set-up")},
+    "fast_accumulate": {True: N_("fast accumulation"), False: ""},
+}
+"""Settings whose value alone says all."""
 
 
 def of_words(point: Point) -> str:
     """What a figure is of: shape, level and settings that its benchmark's name does not tell."""
     name = benchmark_of(point).split("-")
     params = {key: entry for key, entry in point.params.items() if key not in _TOLD and str(entry) not in name}
-    if "direction" in params and str(params["direction"]) in _DIRECTIONS:
-        params["direction"] = _(_DIRECTIONS[str(params["direction"])])
+    plain = [_(_VALUES[key][entry]) for key, entry in params.items() if entry in _VALUES.get(key, {})]
+    params = {key: entry for key, entry in params.items() if entry not in _VALUES.get(key, {})}
     sides = [str(point.params[side]) for side in SHAPE if side in point.params]
     shape = " × ".join(sides) if len(sides) == len(SHAPE) else ""
     if not shape and "n" in point.params:
         params["n"] = point.params["n"]
     where = level(str(point.params["level"])) if "level" in point.params else ""
-    return listed((where, shape, settings(params)))
+    return listed((where, shape, *plain, settings(params)))
 
 
 def published_words(point: Point) -> str:

@@ -107,6 +107,13 @@ def test_the_copy_of_a_4090_meets_the_published_one():
     assert told.percentile == 0.0
 
 
+def test_copies_over_the_link_are_compared_if_pinned():
+    params = {"direction": "host_to_device", "pinned": True}
+    told = standing(56e9, wanted("transfer_bandwidth", "pcie", params), load().published("rtx-5090"))
+    assert (told.n, told.low, told.percentile) == (1, pytest.approx(56.3e9), None)
+    assert wanted("transfer_bandwidth", "pcie", {**params, "pinned": False}) is None
+
+
 def test_a_cache_is_not_compared_with_dram():
     assert wanted("stream_bandwidth", "stream", {"operation": "copy", "level": "l2"}) is None
     assert wanted("attention_rate", "attention", {"precision": "bf16"}) is None

@@ -62,6 +62,14 @@ def test_a_copy_is_no_faster_than_a_read():
     assert codes(read, figure("stream_bandwidth", 5e12, operation="copy", level="l2")) == []
 
 
+def test_cold_and_sustained_are_not_held_against_each_other():
+    cold = Point(
+        id="x", card="GPU-1", metric="matmul_rate", workload="matmul", params={"precision": "bf16", "phase": "burst"},
+        value=800e12, unit="FLOP/s",
+    )  # fmt: skip
+    assert codes(cold, matmul("fp16", 660.0)) == []
+
+
 def test_the_best_of_each_mode():
     assert best_rates([matmul("bf16", 1.0), matmul("bf16", 2.0)]) == {"bf16_acc32": pytest.approx(2e12)}
 

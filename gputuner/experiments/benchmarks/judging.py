@@ -245,8 +245,7 @@ def _tf32_is_slower(earlier: Iterable[Point], point: Point) -> bool:
     """Whether this figure or the one it must reach shows TF32 slower than FP32; the later of the two tells it."""
     if point.metric != "matmul_rate" or point.params.get("precision") not in ("tf32", "fp32"):
         return False
-    kept = [p for p in earlier if p.params.get("phase") != "search" and p.card == point.card]
-    rates = best_rates([*kept, point])
+    rates = best_rates([*(p for p in earlier if p.card == point.card), point])
     return "tf32" in rates and tf32_below_fp32(rates["tf32"], rates.get("fp32"))
 
 

@@ -178,7 +178,7 @@ def test_few_operations_per_byte_are_bound_by_memory():
 
 def test_a_narrow_link_is_named():
     course = course_of()
-    params = {"direction": "h2d", "pinned": True, "bytes": 1 << 28}
+    params = {"direction": "host_to_device", "pinned": True, "bytes": 1 << 28}
     conditions = seen(pcie_generation=4.0, pcie_width=4.0)
     point = judged(
         course,
@@ -224,6 +224,15 @@ def test_a_processor_is_not_judged():
     point = matmul(course, 0.1, precision="fp32")
     assert "held_back" not in point.extra
     assert point.extra["correct"] is True
+
+
+def test_a_card_that_clocks_far_above_its_sheet_has_no_cap():
+    """An RTX 2080 Ti may clock 36 % above the boost clock of its sheet."""
+    course = course_of("rtx-2080-ti")
+    readings = {**course.context.card.readings, "sm_clock_max_mhz": Reading(value=2100.0, unit="MHz")}
+    course.context = replace(course.context, card=replace(course.context.card, readings=readings))
+    point = matmul(course, 58.0, seen(clock=1890.0), precision="fp16")
+    assert point.extra["fraction_of_peak_at_clock"] == pytest.approx(58.0 / (68 * 512 * 1.89e-3), rel=0.001)
 
 
 def test_an_export_part_with_a_cap_gets_no_peak_at_clock():
