@@ -34,9 +34,20 @@ Kept = Any
 Pair = tuple[Any, int]
 
 
+def _works(module: str) -> bool:
+    """Whether it can really be imported: one built for another torch or CUDA is there, but raises."""
+    try:
+        import_module(module)
+    except (ImportError, OSError, RuntimeError):
+        return False
+    return True
+
+
 def best_decoder() -> str:
     """What this interpreter decodes with on the processor."""
-    return TORCHVISION if has("torchvision") else PILLOW if has("PIL") else STAND_IN
+    if has("torchvision") and _works("torchvision.io"):
+        return TORCHVISION
+    return PILLOW if has("PIL") and _works("PIL.Image") else STAND_IN
 
 
 def pictures(seed: int, count: int = POOL) -> "list[torch.Tensor]":

@@ -7,8 +7,10 @@ from gputuner.model.readings import Scalar
 from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.decode import decode
+from gputuner.workloads.simulated_costs.links import allreduce, loader, peer_transfer, transfer
 from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
+from gputuner.workloads.simulated_costs.operations import attention, conv, launch
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
 
@@ -28,6 +30,13 @@ SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Sett
     "matmul_search": matmul_search,
     "stream_sweep": stream_sweep,
     "decode": decode,
+    "attention": attention,
+    "conv": conv,
+    "transfer": transfer,
+    "peer_transfer": peer_transfer,
+    "allreduce": allreduce,
+    "launch": launch,
+    "loader": loader,
 }
 """Workloads that go through many settings in one trial."""
 

@@ -1,5 +1,6 @@
 import itertools
 import math
+import sys
 
 import pytest
 
@@ -187,3 +188,14 @@ def test_it_says_how_samples_are_made():
     assert notes["decode"] == best_decoder()
     assert notes["cores"] >= 1
     assert math.isfinite(notes["consumer_rate"])
+
+
+def test_a_torchvision_built_for_another_torch_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "torchvision").mkdir()
+    (tmp_path / "torchvision/__init__.py").write_text("raise RuntimeError('operator torchvision::nms does not exist')")
+    (tmp_path / "PIL").mkdir()
+    (tmp_path / "PIL/__init__.py").write_text("raise ImportError")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name in [name for name in sys.modules if name.split(".")[0] in ("torchvision", "PIL")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert best_decoder() == STAND_IN

@@ -1,0 +1,69 @@
+"""Run a survey and hand back what was measured; what was not is told with its reason."""
+
+from collections.abc import Generator
+from dataclasses import replace
+
+from gputuner.experiments.course import Course
+from gputuner.model.points import Conditions
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Lost, OutOfMemory, Part, Step, StepResult, UserCodeFailed, Work
+
+SETUP_S = 3.0
+Measured = tuple[Part, Conditions | None]
+PARTICULARS = frozenset({"needs_bytes", "free_bytes", "cores", "expected_iteration_s", "message"})
+"""What a gap says beside its reason."""
+
+
+def surveyed(
+    course: Course, benchmark: str, work: Work, *, hung: str = "lost"
+) -> Generator[Step, StepResult, tuple[Measured, ...]]:
+    """The parts of ``work`` with their conditions; gaps and failures are told, and leave none.
+
+    Args:
+        course: the run's course.
+        benchmark: name of the benchmark.
+        work: the survey.
+        hung: reason to tell where the worker did not answer in time.
+    """
+    result = yield from course.attempt(work, SETUP_S + work.measure_s)
+    match result:
+        case UserCodeFailed(message=message, reason=reason):
+            yield from course.warn("benchmark_failed", benchmark=benchmark, reason=reason, message=message)
+        case Lost(message=message):
+            reason = hung if result.hung else "lost"
+            yield from course.warn("benchmark_failed", benchmark=benchmark, reason=reason, message=message)
+        case OutOfMemory(message=message):
+            yield from course.warn("benchmark_failed", benchmark=benchmark, reason="out_of_memory", message=message)
+        case Done():
+            return (yield from _parts(course, benchmark, result))
+    return ()
+
+
+def _parts(course: Course, benchmark: str, done: Done) -> Generator[Step, StepResult, tuple[Measured, ...]]:
+    found: list[Measured] = []
+    gaps = 0
+    parts = done.trials[0].parts if done.trials else ()
+    for place, part in enumerate(parts):
+        if part.iteration_s:
+            own = done.part_conditions[place] if place < len(done.part_conditions) else None
+            found.append((part, _with_link(own, done.conditions)))
+            continue
+        gaps += 1
+        told: dict[str, Scalar] = {name: part.notes[name] for name in part.notes if name in PARTICULARS}
+        yield from course.warn(
+            "benchmark_gap",
+            benchmark=benchmark,
+            setting=" ".join(str(value) for value in part.params.values() if not isinstance(value, bool)),
+            reason=str(part.notes.get("gap", "nothing_measured")),
+            **told,
+        )
+    if not found and not gaps:
+        yield from course.warn("benchmark_failed", benchmark=benchmark, reason="nothing_measured")
+    return tuple(found)
+
+
+def _with_link(own: Conditions | None, whole: Conditions | None) -> Conditions | None:
+    """A part's conditions; the link, which is read seldom, from the whole survey where its own window lacks it."""
+    if own is None or whole is None or own.pcie_generation is not None:
+        return own
+    return replace(own, pcie_generation=whole.pcie_generation, pcie_width=whole.pcie_width)
