@@ -272,7 +272,9 @@ class ExperimentPage(QWidget):
 
     def _form_changed(self) -> None:
         self.refresh()
-        self._preview.start()
+        self.setup.planned = None
+        if self.isVisible():
+            self._preview.start()
 
     def _ask_preview(self) -> None:
         problem = self.setup.form.problem()

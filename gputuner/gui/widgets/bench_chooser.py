@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QToolButton, QVBoxLayout, QWidget
 
 from gputuner.gui.bench_words import row_name
@@ -14,6 +14,9 @@ from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.labels import Elided, label
 from gputuner.language import benchmarks
 from gputuner.language.numbers import clock
+
+LEAST_HEIGHT = 150
+"""Pixels: half a dozen groups."""
 
 
 class BenchChooser(QScrollArea):
@@ -35,7 +38,11 @@ class BenchChooser(QScrollArea):
         self.setWidgetResizable(True)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumHeight(150)
+        self.setMinimumHeight(LEAST_HEIGHT)
+
+    def sizeHint(self) -> QSize:
+        """No higher than it must be: it scrolls, and takes the height that is left."""
+        return QSize(200, LEAST_HEIGHT)
 
     @property
     def chosen(self) -> frozenset[str]:
