@@ -1,8 +1,8 @@
 """Benchmarks: what the card reaches, how far from its limits, and what held it back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 from typing import ClassVar
 
 from gputuner.analysis.sanity import broken_rules
@@ -82,7 +82,8 @@ class Bench:
 
     def plan(self, context: PlanContext) -> Plan:
         """Each benchmark that can run here, one after the other; the others are told with the reason."""
-        course = Course(context, START_S)
+        # Without a budget the expected time is a guess, and no reason to cut a benchmark short
+        course = Course(context if self.minutes is not None else replace(context, budget_s=inf), START_S)
         machine = Machine.of(context)
         ready: list[Benchmark] = []
         for benchmark in self.benchmarks():

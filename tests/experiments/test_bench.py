@@ -149,6 +149,15 @@ def test_the_estimate_counts_only_what_can_run(suite):
     assert spec.expected_s() - spec.estimate_s(machine) == pytest.approx(10.0)
 
 
+def test_without_a_budget_a_wrong_guess_cuts_nothing_short(lab, suite):
+    """The suite takes far longer than expected; every trial keeps its own time."""
+    suite(*(entry(f"gemm-{i}", cost=200.0) for i in range(3)))
+    told = Answers().perform(Bench().plan(context_of(lab, minutes=1.0)))
+    assert [work.measure_s for work in told.works] == [200.0] * 3
+    assert all(work.budget_s == 800.0 for work in told.works)
+    assert not [w for w in told.warned if w.code == "benchmark_skipped"]
+
+
 def test_a_budget_shortens_each_and_is_kept(lab, suite):
     suite(*(entry(f"gemm-{i}", cost=60.0) for i in range(6)))
     told = perform(lab, Bench(minutes=2.0))
