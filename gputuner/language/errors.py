@@ -120,6 +120,7 @@ _WORKER: dict[str, str] = {
     "python_missing": N_("There is no {interpreter}; --python takes the path of a Python interpreter."),
     "python_not_executable": N_("{interpreter} cannot be run; --python takes the path of a Python interpreter."),
     "worker_start_timeout": N_("The measuring process did not start within {seconds:s}; is the machine overloaded?"),
+    "operation_unknown": N_("There is no memory operation {operation}; there are read, write, copy, scale and triad."),
     "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
 }
 
