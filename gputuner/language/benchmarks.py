@@ -62,6 +62,20 @@ UNAVAILABLE: dict[str, str] = {
     "memory_too_small": N_("needs {needs_bytes:bytes} of memory; the card has {has_bytes:bytes}"),
     "one_card": N_("needs a second card that is idle"),
     "no_peer": N_("needs a second card that is idle"),
+    "needs_two_cards": N_("needs a second card that is idle"),
+    "needs_fork": N_("loader processes need fork, which this system does not have"),
+    "peer_busy": N_("the second card is not free: {message}"),
+    "p2p_hangs": N_(
+        "the copy between the cards hangs: the driver offers a peer path that does not work; the process was ended"
+    ),
+    "allreduce_hangs": N_("the all-reduce hangs; the process was ended (try NCCL_P2P_DISABLE=1)"),
+    "out_of_time": N_("one iteration would take longer than the time left"),
+    "host_memory": N_("needs {needs_bytes:bytes} of host memory; {free_bytes:bytes} are available"),
+    "shared_memory": N_(
+        "needs {needs_bytes:bytes} of shared memory, /dev/shm has {free_bytes:bytes} free (containers: --shm-size or "
+        "--ipc=host)"
+    ),
+    "cores": N_("this process may use {cores} cores only"),
     "user_code": N_("it failed: {message}"),
     "wrong_result": N_("its result is wrong, so there is no figure: {message}"),
     "out_of_memory": N_("does not fit in memory"),
@@ -75,6 +89,11 @@ UNAVAILABLE: dict[str, str] = {
 WARNINGS: dict[str, str] = {
     "benchmark_unavailable": N_("{benchmark} is left out: {reason}."),
     "benchmark_failed": N_("{benchmark} gave no figure: {reason}."),
+    "benchmark_gap": N_("{benchmark} ({setting}) was left out: {reason}."),
+    "loader_one_core": N_(
+        "The worker may use {cores} of {host_cores} cores (affinity or quota), so more loader processes cannot help; "
+        "it is not the loader that does not scale."
+    ),
     "benchmark_skipped": N_("{benchmark} is left out, the time is short: {needed_s:s} needed, {left_s:s} left."),
     "sanity_below": N_(
         "{mode} reached {rate:FLOP/s}, less than {other} ({other_rate:FLOP/s}), which it must not; something disturbed "

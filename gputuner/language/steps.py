@@ -32,6 +32,13 @@ STEPS: dict[str, str] = {
     "bench_lstm": N_("LSTM training"),
     "bench_llm": N_("fine-tuning of a 7B decoder"),
     "bench_decode": N_("decoder inference"),
+    "bench_attention": N_("attention over sequence lengths"),
+    "bench_conv": N_("convolutions"),
+    "bench_transfer": N_("copies between host and card"),
+    "bench_peer_transfer": N_("copies between two cards"),
+    "bench_allreduce": N_("all-reduce"),
+    "bench_loader": N_("data loader"),
+    "bench_launch": N_("kernel launches"),
     "settle": N_("cooling down"),
     "record": N_("recording"),
 }
@@ -57,6 +64,11 @@ _PARAMS: dict[str, str] = {
     "patch": N_("patches of {value} px"),
     "variant": "{value}",
     "model": "{value}",
+    "shape": "{value}",
+    "peer": "{value}",
+    "workers": N_("{value} workers"),
+    "prefetch": N_("prefetch {value}"),
+    "ranks": N_("{value} ranks"),
 }
 _SWITCHES: dict[str, str] = {
     "channels_last": N_("channels-last"),
@@ -64,6 +76,8 @@ _SWITCHES: dict[str, str] = {
     "sparse": N_("2:4 sparse weights"),
     "quantised": N_("weights in 4 bits"),
     "eager": N_("without CUDA graph"),
+    "pin": N_("pinned"),
+    "persistent": N_("persistent"),
 }
 _LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
@@ -77,7 +91,43 @@ _PHASES: dict[str, str] = {
     "limit": "",
     "safe": "",
 }
+_WORDS: dict[str, dict[str, str]] = {
+    "direction": {
+        "forward": N_("forward"),
+        "backward": N_("backward"),
+        "forward_backward": N_("forward and backward"),
+        "host_to_device": N_("host to card"),
+        "device_to_host": N_("card to host"),
+        "to_peer": N_("to the other card"),
+        "from_peer": N_("from the other card"),
+        "both": N_("both directions at once"),
+    },
+    "backend": {"flash": "flash", "cudnn": "cuDNN", "efficient": N_("memory-efficient"), "math": "math"},
+    "mode": {
+        "dispatch": N_("dispatch on the processor"),
+        "enqueue": N_("on the host"),
+        "back_to_back": N_("back to back"),
+        "device": N_("on the card"),
+        "round_trip": N_("until it has run"),
+        "graph": N_("in a CUDA graph"),
+    },
+    "pinned": {"True": N_("pinned memory"), "False": N_("pageable memory")},
+    "decode": {
+        "torchvision": "torchvision",
+        "pillow": "Pillow",
+        "stand_in": N_("without decoding"),
+        "torchvision_card": N_("decoded on the card by torchvision"),
+        "dali_card": N_("decoded on the card by DALI"),
+    },
+    "library": {"nccl": "NCCL", "gloo": "gloo"},
+}
+"""Names of choices that are parameters."""
 _TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs"})
+_FIXED = frozenset(
+    "backends causal consumer_rate head_dim heads kernels memory most_workers sequences shapes sizes switches threads "
+    "tokens".split()
+)
+"""The same for all figures of a survey, or lists of what its parts say one by one."""
 PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
 
 
@@ -125,7 +175,9 @@ def _setting(name: str, entry: Scalar) -> str:
             return _(_LOADERS[str(entry)])
         case "phase":
             return _(_PHASES[str(entry)]) if str(entry) in _PHASES else str(entry)
-        case _ if name in _TOLD_ELSEWHERE:
+        case _ if name in _WORDS and str(entry) in _WORDS[name]:
+            return _(_WORDS[name][str(entry)])
+        case _ if name in _TOLD_ELSEWHERE or name in _FIXED or entry == "":
             return ""
         case "load_s":
             return _("for {time}").format(time=value(entry, "s"))

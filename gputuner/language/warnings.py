@@ -14,6 +14,7 @@ from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
 
 _RUN: dict[str, str] = {
+    "budget_from_here": N_("The time budget of {seconds:s} counts from here; loading torch was not part of it."),
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
     "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
     "memory_unowned": N_(
@@ -55,6 +56,7 @@ STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
     "sharing": N_("two trainings at once"),
     "sustained": N_("sustained load"),
+    "training": N_("the training"),
 }
 SKIPS: dict[str, str] = {
     "unsupported": N_("this torch or chip cannot"),
