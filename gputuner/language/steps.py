@@ -124,8 +124,22 @@ _WORDS: dict[str, dict[str, str]] = {
 """Names of choices that are parameters."""
 _TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs"})
 _FIXED = frozenset(
-    "backends causal consumer_rate head_dim heads kernels memory most_workers sequences shapes sizes switches threads "
-    "tokens".split()
+    [
+        "backends",
+        "causal",
+        "consumer_rate",
+        "head_dim",
+        "heads",
+        "kernels",
+        "memory",
+        "most_workers",
+        "sequences",
+        "shapes",
+        "sizes",
+        "switches",
+        "threads",
+        "tokens",
+    ]
 )
 """The same for all figures of a survey, or lists of what its parts say one by one."""
 PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
