@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.engine.replayed import ReplayedStage
 from gputuner.engine.simulated import SimulatedStage
@@ -45,13 +46,15 @@ def wall_stage(
     )
 
 
-def simulated_stage(ids: Sequence[str], rates: Rates, seed: int, host: Host) -> SimulatedStage:
-    """Cards of the catalogue on a clock of their own."""
+def simulated_stage(
+    ids: Sequence[str], rates: Rates, seed: int, host: Host, catalog: Catalog | None = None
+) -> SimulatedStage:
+    """Cards of the catalogue (default: the one shipped) on a clock of their own."""
     from gputuner.devices.simulated import SimulatedCards, SimulatedClock
     from gputuner.workloads.simulated import SimulatedWorker
 
     clock = SimulatedClock()
-    cards = SimulatedCards(ids, clock, seed=seed)
+    cards = SimulatedCards(ids, clock, seed=seed, catalog=catalog)
 
     def worker(worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
         return SimulatedWorker(cards.card(uuid), seed=seed, worker_id=worker_id, memory_cap_bytes=cap_bytes)

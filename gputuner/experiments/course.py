@@ -30,6 +30,11 @@ from gputuner.model.steps import (
 
 Attempt = Done | OutOfMemory | UserCodeFailed | Lost
 """What a plan goes on after; the other two outcomes end it."""
+TRIAL_SHARE = 0.7
+"""Of the time left, in a hurried run: set-up and a first iteration come on top of a trial's budget."""
+LEAST_BUDGET_S = 1.0
+SETUP_S = 2.0
+"""Set-up of a trial, which a hurried run must not forget."""
 LOST_AT_MOST = 2
 """After this many lost workers in a row nothing more is tried."""
 
@@ -41,7 +46,8 @@ class RunEnds(Exception):
 class Course:
     """State of one plan, and the ways to yield a step from it."""
 
-    def __init__(self, context: PlanContext, start_s: float) -> None:
+    def __init__(self, context: PlanContext, start_s: float, *, hurried: bool = False) -> None:
+        """``hurried``: no trial is given more time than the run has left."""
         self.context = context
         self.make = PointMaker(context)
         self.points: list[Point] = []
@@ -51,6 +57,7 @@ class Course:
         self._origin_ns: int | None = None
         self._lost = 0
         self._fresh = False
+        self._hurried = hurried
 
     @property
     def left_s(self) -> float:
@@ -59,7 +66,7 @@ class Course:
 
     def fits(self, seconds: float, keep_s: float = 0.0) -> bool:
         """Whether ``seconds`` more can be spent while ``keep_s`` stay for what comes after."""
-        return self.left_s - keep_s >= seconds
+        return self.left_s - keep_s - (SETUP_S if self._hurried else 0.0) >= seconds
 
     def attempt(self, work: Work | Together, cost_s: float) -> Generator[Step, StepResult, Attempt]:
         """Yield ``work`` (in a fresh process if the last one died); ``cost_s`` is counted where no stamp comes back.
@@ -69,6 +76,8 @@ class Course:
         """
         if self._fresh and isinstance(work, Work):
             work = replace(work, fresh=True)
+        if self._hurried and isinstance(work, Work):
+            work = replace(work, budget_s=min(work.budget_s, max(LEAST_BUDGET_S, TRIAL_SHARE * self.left_s)))
         result = yield work
         self._count(result, cost_s)
         self.conditions = result.conditions if isinstance(result, Done) else None

@@ -10,7 +10,7 @@ from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.trained import Setting, Trained
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_rates import rates
-from gputuner.experiments.tune_shape import Shape, shape_for
+from gputuner.experiments.tune_shape import SHORT_S, Shape, shape_for
 from gputuner.experiments.tune_sharing import sharing, sharing_cost
 from gputuner.experiments.tune_sustained import SETTLE_S, sustained
 from gputuner.experiments.tune_training import skipped, training
@@ -26,6 +26,8 @@ WASTEFUL = 0.85
 """A usual batch below this share of the best rate leaves room for a second job."""
 END_SHARE = 0.04
 """Share of the budget left unused at the end: a plan has no clock, and the run must end in time."""
+LEAST_TRAINING_S = 3.0
+"""With less time left not even one training step is tried."""
 SHORT_TOGETHER_S = 3.0
 """Two at once where the budget is small."""
 
@@ -38,7 +40,7 @@ class Tune:
     needs_worker: ClassVar[bool] = True
 
     minutes: float = 5.0
-    """Time budget, minutes; the plan shrinks to it."""
+    """Time budget, minutes; the plan shrinks to it. Less than one counts from when torch has loaded."""
     effective_batch: int = 256
     """Samples per optimizer step that gradient accumulation is to keep."""
     seed: int = 0
@@ -76,8 +78,11 @@ class Tune:
     def plan(self, context: PlanContext) -> Plan:
         """The steps: rates, training, limit, sharing, sustained load, advice."""
         shape = shape_for(context)
-        course = Course(context, shape.start_s)
+        short = context.budget_s < SHORT_S
+        course = Course(context, shape.start_s, hurried=short)
         try:
+            if short:
+                yield from course.warn("budget_from_here", seconds=context.budget_s)
             yield from course.total(shape.steps(), shape.expected_s())
             yield from _measure(course, shape)
         except RunEnds:
@@ -99,7 +104,11 @@ def _measure(course: Course, shape: Shape) -> Plan:
     yield from rates(course, shape)
     known = Trained()
     after_training = shape.sharing_s() + min(shape.sustained_s, KEPT_FOR_LOAD_S)
-    yield from training(course, shape, known, after_training)
+    after_training = max(after_training, END_SHARE * course.context.budget_s)
+    if course.left_s >= LEAST_TRAINING_S:
+        yield from training(course, shape, known, after_training)
+    else:
+        yield from skipped(course, "training", LEAST_TRAINING_S)
     best = known.best()
     if best is not None:
         setting, _ = best

@@ -10,6 +10,8 @@ from gputuner.experiments.protocol import PlanContext
 from gputuner.workloads.specs import Precision
 
 FULL_MINUTES = 5.0
+SHORT_S = 60.0
+"""A budget below this counts from the first trial: loading torch alone may take longer than the smallest."""
 USABLE = 0.92
 """Share of the budget that is planned; the rest is for what takes longer than expected."""
 
@@ -123,11 +125,12 @@ def _reduced(shape: Shape, step: int) -> Shape:
         {"sustained_s": 0.0},
         {"train_s": 1.0, "matmul_s": 1.0, "last_batch": min(shape.last_batch, 4 * shape.first_batch)},
         {"matmuls": shape.matmuls[:1], "trainings": shape.trainings[:1]},
+        {"last_batch": shape.first_batch},
     )
     return replace(shape, **changes[step])  # pyright: ignore[reportArgumentType]
 
 
-REDUCTIONS = 17
+REDUCTIONS = 18
 
 
 def shape_for(context: PlanContext) -> Shape:
@@ -137,6 +140,8 @@ def shape_for(context: PlanContext) -> Shape:
     """
     usable = context.budget_s * USABLE
     shape = full_shape(context)
+    if context.budget_s < SHORT_S:
+        shape = replace(shape, start_s=0.0)
     over = context.budget_s - FULL_MINUTES * 60.0
     if over > 0:
         longer = shape.sustained_s + 0.8 * over

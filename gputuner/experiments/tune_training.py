@@ -108,7 +108,8 @@ def _next_batch(
         return None
     cost = probe_cost(shape, known, setting, following)
     affordable = course.fits(cost, keep_s + min(others, 1) * cost)
-    return following if len(rates) < 2 or affordable else None
+    second = len(rates) < 2 and course.fits(cost)
+    return following if second or affordable else None
 
 
 def _others(

@@ -1,5 +1,7 @@
 """The tune plan: what it decides, on an H200's recorded lines and on two cores."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.tune import Tune
@@ -378,6 +380,42 @@ def test_on_a_processor_memory_is_asked_of_probes_and_rates_are_not(lab):
     assert not told.of("train_throughput", phase="safe"), "a slowed rate is never recommended"
     (fastest,) = told.of("batch_fastest")
     assert fastest.extra["rate"] == pytest.approx(card.rate({**line.params, "batch": int(fastest.value)}), rel=0.02)
+
+
+@pytest.mark.parametrize("minutes", [0.2, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("slower", [1.0, 3.0, 10.0])
+def test_a_short_run_on_a_processor_ends_in_time_after_torch_has_loaded(lab, minutes, slower):
+    card = lab.two_cores()
+    rates = {name: [(batch, rate / slower) for batch, rate in table] for name, table in card.rates.items()}
+    performer = lab.Performer(replace(card, rates=rates, matmul={name: f / slower for name, f in card.matmul.items()}))
+    loaded_s = performer.now_s
+    told = performer.perform(Tune(minutes=minutes).plan(lab.context_of(card, cpu=True, minutes=minutes)))
+    assert told.seconds - loaded_s <= 60.0 * minutes
+    assert told.codes()[0] == "budget_from_here"
+    assert told.of("train_throughput"), "something of a training is always told"
+    assert told.advised
+
+
+def test_from_a_minute_on_loading_torch_is_part_of_the_budget(lab):
+    told = run(lab, lab.two_cores(), cpu=True, minutes=1.0)
+    assert told.seconds <= 60.0
+    assert "budget_from_here" not in told.codes()
+
+
+def test_no_trial_of_a_short_run_is_given_more_time_than_is_left(lab):
+    card = lab.two_cores()
+    performer = lab.Performer(card)
+    begun, given = performer.now_s, []
+
+    def script(step):
+        if isinstance(step, Work):
+            given.append((performer.now_s - begun, step.budget_s))
+        return None
+
+    performer.script = script
+    performer.perform(Tune(minutes=0.5).plan(lab.context_of(card, cpu=True, minutes=0.5)))
+    assert len(given) >= 4
+    assert all(budget_s <= max(1.0, 30.0 - at_s) for at_s, budget_s in given)
 
 
 @pytest.mark.parametrize("minutes", [0.0, 0.1, 121.0, -1.0])

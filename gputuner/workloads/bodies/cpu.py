@@ -11,14 +11,13 @@ from typing import Any
 
 import torch
 
+from gputuner.workloads.bodies.cpu_flags import bf16_native, fields
 from gputuner.workloads.bodies.device import exercise
 
 PROC = Path("/proc")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 CAPPABLE = "MALLOC_MMAP_THRESHOLD_"
 """With this glibc setting (``workloads.launch``) a cap can be enforced; without it oneDNN may crash under one."""
-NATIVE_BF16 = {"avx512_bf16", "amx_bf16", "avx_ne_convert", "bf16"}
-"""Flags of /proc/cpuinfo that mean BF16 arithmetic or conversion in hardware (x86, then Arm)."""
 
 
 class HostWindows:
@@ -43,19 +42,9 @@ class HostWindows:
         return 0
 
 
-def _fields(path: Path) -> dict[str, str]:
-    """``name: value`` lines of the first block of a file; empty where there is no such file."""
-    try:
-        block = path.read_text(errors="replace").split("\n\n", 1)[0]
-    except OSError:
-        return {}
-    pairs = (line.partition(":") for line in block.splitlines())
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def _field_bytes(fields: dict[str, str], name: str) -> int | None:
+def _field_bytes(found: dict[str, str], name: str) -> int | None:
     """A field like ``1234 kB``, in bytes."""
-    number = fields.get(name, "").split()
+    number = found.get(name, "").split()
     return int(number[0]) * 1024 if number else None
 
 
@@ -70,7 +59,7 @@ def _last_cache_bytes() -> int:
 
 
 def _total_bytes() -> int | None:
-    total = _field_bytes(_fields(PROC / "meminfo"), "MemTotal")
+    total = _field_bytes(fields(PROC / "meminfo"), "MemTotal")
     if total is None and hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return total
@@ -104,9 +93,8 @@ class CpuDevice:
         self._cap = memory_cap_bytes
         self._baseline = 0
         self._threads = torch.get_num_threads()
-        self._facts = _fields(PROC / "cpuinfo")
-        flags = set((self._facts.get("flags") or self._facts.get("Features") or "").split())
-        self.bf16_native = bool(flags & NATIVE_BF16)
+        self._facts = fields(PROC / "cpuinfo")
+        self.bf16_native = bf16_native(self._facts)
         self.cache_bytes = _last_cache_bytes()
 
     def ready(self) -> dict[str, Any]:
@@ -127,7 +115,7 @@ class CpuDevice:
         exercise(self.name)
         gc.collect()
         _trim()
-        status = _fields(PROC / "self/status")
+        status = fields(PROC / "self/status")
         self._baseline = _field_bytes(status, "VmRSS") or _ever_peak_bytes() or 0
         enforced = self._limit(_field_bytes(status, "VmSize"))
         return {**self.ready(), "capacity_bytes": self._capacity(), "memory_cap_enforced": enforced}
@@ -176,7 +164,7 @@ class CpuDevice:
 
     def memory(self) -> dict[str, int]:
         """Peak above the baseline, the cap, and what the host has free."""
-        peak = _field_bytes(_fields(PROC / "self/status"), "VmHWM") or _ever_peak_bytes()
+        peak = _field_bytes(fields(PROC / "self/status"), "VmHWM") or _ever_peak_bytes()
         allocated = None if peak is None else max(0, peak - self._baseline)
         figures = {
             "allocated_peak_bytes": allocated,
@@ -187,7 +175,7 @@ class CpuDevice:
 
     def free_bytes(self) -> int | None:
         """What the host has available."""
-        return _field_bytes(_fields(PROC / "meminfo"), "MemAvailable")
+        return _field_bytes(fields(PROC / "meminfo"), "MemAvailable")
 
     def synchronise(self) -> None:
         """Nothing runs behind the caller's back."""

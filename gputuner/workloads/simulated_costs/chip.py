@@ -10,6 +10,9 @@ from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
 TENSOR_RATE: dict[str, int] = {"GA100": 2048, "GH100": 4096, "GB100": 8192}
 """Dense FLOP per SM and clock, FP16 with FP16 accumulation (methods §2); all other tensor chips 1024."""
 
+PROCESSOR_CHIP = "processor"
+"""The host's processor, as a dry run plays it."""
+
 STORAGE_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
 """Bytes of one stored number."""
 

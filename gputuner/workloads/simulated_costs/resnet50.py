@@ -7,6 +7,7 @@ from gputuner.devices.simulated_load import Load
 from gputuner.model.readings import Scalar
 from gputuner.workloads.bodies.training_shapes import resnet50_flop
 from gputuner.workloads.simulated_costs.chip import (
+    PROCESSOR_CHIP,
     dual_issue,
     emulated,
     flop_per_cycle,
@@ -21,6 +22,8 @@ TRAINING_FLOP = 49e9
 TRAINING_BYTES = 0.45e9
 FIXED_S = 3.5e-3
 """Step time that does not shrink with the batch (H200 recording: 3.2–3.9 ms over batch 16 … 128)."""
+PROCESSOR_FIXED_S = 0.11
+"""The same on a processor (two cores: 18, 24, 28 and 29 images/s of 64 px at batch 4, 8, 16 and 32)."""
 
 MEMORY_LINE: dict[str, tuple[float, float]] = {
     "fp32": (301.9e6, 86_673_586.0),
@@ -71,7 +74,7 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         load=Load(
             compute_cycles=flop * scale / flop_per_cycle(facts, precision),
             dram_bytes=traffic * scale * model.copy_efficiency,
-            fixed_s=FIXED_S,
+            fixed_s=PROCESSOR_FIXED_S if facts.chip == PROCESSOR_CHIP else FIXED_S,
             host_s=host_s,
             activity=1.15 / slowness if tensor else 0.75,
             stall_activity=0.2,

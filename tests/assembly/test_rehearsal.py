@@ -1,0 +1,71 @@
+"""A dry run takes the steps, batches and seconds that the run itself would take."""
+
+import pytest
+
+from gputuner.assembly.processor import PROCESSOR, processor_catalog
+from gputuner.assembly.rehearsal import rehearse
+from gputuner.devices.simulated import SimulatedCards
+from gputuner.experiments.tune import Tune
+from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch
+from gputuner.workloads.simulated_costs.resnet50 import resnet50
+
+GIB = 1 << 30
+CPU = CardInfo(uuid=CPU_CARD, index=0, name="Test processor", memory_total_bytes=24 * GIB)
+"""Two of its cores as docs/measurements/cpu-memory.md has them."""
+
+
+def planned(card: CardInfo, cap_bytes: int | None = None, minutes: float = 5.0):
+    return rehearse(Tune(minutes=minutes), card, cap_bytes)
+
+
+def rate(batch: int, native: bool = False, precision: str = "fp32") -> float:
+    card = SimulatedCards([PROCESSOR], catalog=processor_catalog(CPU, threads=2, native=native)).models[0]
+    cost = resnet50(card, {"batch": batch, "precision": precision, "image": 64, "channels_last": False})
+    return batch / card.iteration_s(cost.load)
+
+
+@pytest.mark.parametrize(("batch", "measured"), [(4, 18.0), (8, 24.0), (16, 28.0), (32, 29.0)])
+def test_the_played_processor_trains_about_as_two_cores_do(batch, measured):
+    assert rate(batch) == pytest.approx(measured, rel=0.25)
+
+
+def test_its_memory_is_the_measured_line():
+    card = SimulatedCards([PROCESSOR], catalog=processor_catalog(CPU, threads=2, native=False)).models[0]
+    need = [resnet50(card, {"batch": b, "precision": "fp32", "image": 64}).allocated_bytes for b in (0, 100)]
+    assert need[0] == pytest.approx(324.7 * 2**20, rel=0.15)
+    assert (need[1] - need[0]) / 100 == pytest.approx(6.90 * 2**20, rel=0.05)
+
+
+def test_bf16_is_emulated_unless_the_processor_has_it():
+    assert rate(32, native=False, precision="bf16") < rate(32) < rate(32, native=True, precision="bf16")
+
+
+def test_a_dry_run_on_the_processor_keeps_to_its_batches_and_its_memory(monkeypatch):
+    monkeypatch.setattr(
+        "gputuner.assembly.rehearsal.processor_catalog", lambda card: processor_catalog(card, threads=4, native=False)
+    )
+    steps = planned(CPU, cap_bytes=4 * GIB)
+    labels = [step.label for step in steps]
+    assert labels[-1] == "sustained", "the rehearsal comes to its end"
+    assert {s.params["batch"] for s in steps if s.label == "train_probe"} <= {4, 8, 16, 32}
+    (above,) = [int(s.params["batch"]) for s in steps if s.label == "train_limit_above"]
+    assert above == pytest.approx((4 * GIB - 302e6) / 7.08e6, rel=0.05)
+    below = next(s for s in steps if s.label == "train_limit_below")
+    assert below.expected_s > 20.0, "two steps of hundreds of images take their time"
+    assert 120.0 < sum(step.expected_s for step in steps) <= 300.0
+
+
+def test_the_cap_of_the_processor_bounds_its_batches():
+    batches = [int(s.params["batch"]) for s in planned(CPU, cap_bytes=GIB) if "batch" in s.params]
+    assert max(batches) * 3.5e6 < GIB
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_real_card_is_rehearsed_to_the_end(known):
+    """Its UUID is not the player's; telemetry under another name would end the run for safety."""
+    match = CatalogMatch(catalog_id="rtx-4090", name="RTX 4090") if known else None
+    card = CardInfo(uuid="GPU-real", index=0, name="Some card", memory_total_bytes=24 * GIB, catalog=match)
+    steps = planned(card)
+    assert steps[-1].label == "sustained"
+    assert steps[-1].expected_s >= 15.0
+    assert sum(step.expected_s for step in steps) <= 300.0
