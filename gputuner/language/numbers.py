@@ -20,6 +20,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "fraction": ((0.01, "%"),),
     "degC": ((1.0, "°C"),),
     "C": ((1.0, "°C"),),
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }
 _LABELS = {"samples/s": N_("samples/s"), "samples": N_("samples"), "": "", "1": ""}
 

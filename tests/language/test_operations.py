@@ -1,5 +1,6 @@
 import pytest
 
+from gputuner.language.numbers import interval
 from gputuner.language.steps import settings, step
 from gputuner.language.warnings import warning
 
@@ -43,3 +44,7 @@ def test_every_reason_has_words(reason):
     said = warning("benchmark_failed", {"benchmark": "p2p", "reason": reason, "message": "x"})
     assert reason not in said
     assert said.startswith("p2p gave no figure: ")
+
+
+def test_launches_are_told_in_microseconds():
+    assert interval(3.4e-6, 3.38e-6, 3.42e-6, "s") == "3.4 (3.38 … 3.42) µs"

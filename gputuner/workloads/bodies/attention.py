@@ -38,6 +38,8 @@ SCORE_BYTES = {FORWARD: 14, BOTH: 22}
 """Per score that ``math`` holds at its peak: scores, softmax and its guarded copy in FP32, with their gradients."""
 LEAST_ITERATIONS = 6
 """Warm-up, sizing and the fewest windows."""
+OVERRUN_S = 3.0
+"""By which a single setting may exceed the time that is left."""
 
 
 def attention_flop(batch: int, heads: int, sequence: int, head_dim: int, *, causal: bool, direction: str) -> float:
@@ -147,7 +149,7 @@ class Attention:
             return gap(params, failures.OUT_OF_MEMORY, needs_bytes=needs, free_bytes=free)
         last_s, last_flop = self._last.get((backend, direction), (0.0, flop))
         expected_s = last_s * flop / last_flop
-        if expected_s and LEAST_ITERATIONS * expected_s > left_s:
+        if expected_s and LEAST_ITERATIONS * expected_s > max(left_s, OVERRUN_S):
             return gap(params, OUT_OF_TIME, expected_iteration_s=expected_s)
         part = attempted(self._device, params, lambda: self._measure(tensors, params, max(0.0, left_s) / left))
         if part.notes.get("gap") == failures.UNSUPPORTED:

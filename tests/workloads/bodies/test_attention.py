@@ -84,7 +84,8 @@ def test_memory_that_runs_out_at_one_length_does_not_end_the_survey(pace, monkey
     assert [p.notes.get("gap") for p in parts] == [None, None, "out_of_memory", "out_of_memory", None, None]
 
 
-def test_a_length_that_would_take_too_long_is_a_gap(pace):
+def test_a_length_that_would_take_too_long_is_a_gap(pace, monkeypatch):
+    monkeypatch.setattr(module, "OVERRUN_S", 0.0)
     parts = list(survey(sequences="64 128", backends="math").parts(pace(0.0)))
     assert [p.notes.get("gap") for p in parts] == [None, None, "out_of_time", "out_of_time"]
     assert parts[2].notes["expected_iteration_s"] == pytest.approx(2 * min(parts[0].iteration_s))
