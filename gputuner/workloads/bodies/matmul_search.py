@@ -3,7 +3,9 @@
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import cast
 
 import torch
 
@@ -11,11 +13,12 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.matmul import checked_error, operations
 from gputuner.workloads.bodies.product import product_of
-from gputuner.workloads.bodies.shape_search import Shape, ShapeSearch
+from gputuner.workloads.bodies.shape_search import ShapeSearch
+from gputuner.workloads.bodies.shape_space import Shape
 from gputuner.workloads.bodies.survey import Pace, Part
 
-PILOT = 4096
-"""Side of the square product that tells how much work fits into one timing."""
+PILOT, PILOTS = 4096, 5
+"""Side of the square product that tells how much work fits into one timing, and how often it is timed."""
 SHARE_OF_TIME = 1000.0
 """One timing of the largest product takes about this part of the time for the search."""
 BEST_TOLD = 40
@@ -58,37 +61,42 @@ class MatmulSearch:
         b = flat.view(n, k).t() if transposed else flat.view(k, n)
         return self._left[: m * k].view(m, k), b, self._result[: m * n].view(m, n)
 
-    def _rate_of(self, shape: Shape) -> float:
-        a, b, c = self._views(shape)
+    def _queue(self, a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> None:
+        self._product.multiply(a, b, c)
 
-        def multiply() -> None:
-            self._product.multiply(a, b, c)
-
-        multiply()
+    def _rates_of(self, shapes: "Sequence[Shape]") -> "list[float]":
+        """FLOP/s of each, queued without a gap, so that a power-capped card is as hot and as slow as under any load."""
         t0_ns = time.monotonic_ns()
         windows = self._device.windows(WINDOW_S)
-        seconds = (windows.run(multiply, 1) + windows.drain())[-1]
-        first, _ = self._spans.get(shape, (t0_ns, t0_ns))
-        self._spans[shape] = (first, time.monotonic_ns())
-        return operations(*shape[:3]) / seconds
+        seconds: list[float] = []
+        for shape in shapes:
+            for _ in range(2):
+                seconds += windows.run(partial(self._queue, *self._views(shape)), 1)
+        seconds += windows.drain()
+        t1_ns = time.monotonic_ns()
+        for shape in shapes:
+            first, _ = self._spans.get(shape, (t0_ns, t0_ns))
+            self._spans[shape] = (first, t1_ns)
+        return [operations(*shape[:3]) / s for shape, s in zip(shapes, seconds[1::2], strict=True)]
 
     def parts(self, pace: Pace) -> Iterator[Part]:
         """The best shapes, best first, each with the seconds of its timings."""
         side = min(PILOT, self._top)
         pilot: Shape = (side, side, side, self._product.layouts[0])
-        rate = statistics.median(self._rate_of(pilot) for _ in range(5))
+        rate = statistics.median(self._rates_of([pilot] * PILOTS))
         self._spans.clear()
 
         def left() -> float:
             return 0.0 if pace.stopped() else max(0.0, pace.left_s() / pace.measure_s)
 
         search = ShapeSearch(
-            self._rate_of,
+            self._rates_of,
             left,
             largest_flop=min(operations(self._top, self._top, self._top), rate * pace.measure_s / SHARE_OF_TIME),
             top=self._top,
             step=self._step,
             layouts=self._product.layouts,
+            sm_count=cast("int | None", self._device.ready().get("sm_count")),
             seed=self._seed,
         )
         ranking = search.run()

@@ -1,5 +1,6 @@
-"""The search for the fastest shape, against the rates of all shapes as an H200 gave them (smoothed over k)."""
+"""The search for the fastest shape: against the rates of all shapes as an H200 gave them, and against other chips."""
 
+import math
 import random
 from pathlib import Path
 
@@ -8,83 +9,143 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.workloads.bodies.shape_search import ShapeSearch, radical_inverse
+from gputuner.workloads.bodies.shape_search import Candidate, ShapeSearch
+from gputuner.workloads.bodies.shape_space import ShapeSpace, filled, radical_inverse
 
 RATES = np.load(Path(__file__).parents[2] / "data" / "workloads" / "h200_gemm_rates.npz")
-TRIES = 1000
+TRIES = 2300
 """What fits into 15 s on that card: a product takes 3 ms on average, and each is run once before it is timed."""
 
 
 def _true_rate(precision, shape):
     by_sides, by_length = RATES[f"{precision}_mn"], RATES[f"{precision}_k"]
     step = 16384 // by_sides.shape[0]
-    m, n, k = (min(by_sides.shape[0] - 1, round(side / step) - 1) for side in shape[:3])
-    return float(by_sides[max(m, 0), max(n, 0)]) * float(by_length[max(k, 0)])
+    m, n, k = (side // step - 1 for side in shape[:3])
+    return float(by_sides[m, n]) * float(by_length[k])
 
 
 def _best_rate(precision):
     return float(RATES[f"{precision}_mn"].astype(float).max() * RATES[f"{precision}_k"].astype(float).max())
 
 
-def _searched(precision, seed, noise=0.015, drift=0.05):
-    """The shape found with single timings that scatter and sag by ``drift`` while the card heats up."""
-    rng = random.Random(seed)
-    spent = 0
+def _noisy(true_rate, seed, tries, noise=0.02, walk=0.006, sag=0.05, rested=0.01):
+    """Timings that scatter, wander with the power state, sag by heat, and sometimes follow a rest of the card.
 
-    def rate_of(shape):
-        nonlocal spent
-        spent += 1
-        return _true_rate(precision, shape) * rng.lognormvariate(0.0, noise) * (1.0 - drift * spent / TRIES)
-
-    search = ShapeSearch(
-        rate_of,
-        lambda: 1.0 - spent / TRIES,
-        largest_flop=2.0 * 16384**3,
-        step=16384 // len(RATES[f"{precision}_mn"]),
-        seed=seed,
-    )
-    return search.run(), spent
-
-
-@pytest.mark.parametrize(("precision", "share"), [("bf16", 0.99), ("tf32", 0.99), ("fp8", 0.99), ("fp16", 0.985)])
-def test_what_is_found_reaches_the_best_of_all_shapes(precision, share):
-    """In FP16 the table holds medians of 12 timings that scatter by 1.7 %: the largest of its 1024 medians lies about
-    1 % above what that shape truly reaches, so that the bar is lower there.
+    A single timing on a power-capped H200 scattered by 2 to 3 % (docs/measurements/benchmarks.md) and lay up to 15 %
+    above its shape's rate where the card had rested (docs/measurements/gemm-shapes.md).
     """
+    rng = random.Random(seed)
+    state = {"spent": 0, "wander": 0.0}
+
+    def rates_of(shapes):
+        rates = []
+        for shape in shapes:
+            state["spent"] += 1
+            state["wander"] = 0.97 * state["wander"] + rng.gauss(0.0, walk)
+            boost = rng.uniform(1.03, 1.15) if rng.random() < rested else 1.0
+            now = (1.0 + state["wander"]) * (1.0 - sag * state["spent"] / tries) * boost
+            rates.append(true_rate(shape) * rng.lognormvariate(0.0, noise) * now)
+        return rates
+
+    return rates_of, lambda: 1.0 - state["spent"] / tries, state
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16", "tf32", "fp8"])
+def test_what_is_found_reaches_the_best_of_all_shapes(precision):
     reached = []
-    for seed in range(12):
-        ranking, spent = _searched(precision, seed)
-        reached.append(_true_rate(precision, ranking[0].shape) / _best_rate(precision))
-        assert spent <= TRIES + 16
-    assert min(reached) >= 0.98
-    assert np.median(reached) >= share
+    for seed in range(4):
+        rates_of, left, state = _noisy(lambda shape: _true_rate(precision, shape), seed, TRIES)
+        step = 16384 // len(RATES[f"{precision}_mn"])
+        search = ShapeSearch(rates_of, left, largest_flop=2.0 * 16384**3, step=step, sm_count=132, seed=seed)
+        reached.append(_true_rate(precision, search.run()[0].shape) / _best_rate(precision))
+        assert state["spent"] <= TRIES + 24
+    assert min(reached) >= 0.988
+    assert np.median(reached) >= 0.99
 
 
-def test_leaders_are_measured_often_and_the_winner_most():
-    ranking, _ = _searched("bf16", 1)
-    assert len(ranking[0].rates) >= 10
-    assert len(ranking) >= 150
+def _other_chip(shape, sm_count=84, tile=(128, 128), half_k=1200.0, layout_gain=0.06):
+    """Tiles in waves, a start-up cost per product, and a layout that is slower."""
+    m, n, k, transposed = shape
+    tiles = math.ceil(m / tile[0]) * math.ceil(n / tile[1])
+    waves = tiles / (math.ceil(tiles / sm_count) * sm_count)
+    return 100e12 * waves * k / (k + half_k) * (1.0 if transposed else 1.0 - layout_gain)
 
 
-def test_no_shape_exceeds_the_work_that_one_timing_may_take():
+@pytest.mark.parametrize("sm_count", [84, None])
+def test_a_chip_with_other_tiles_and_a_preferred_layout(sm_count):
+    rates_of, left, _ = _noisy(_other_chip, 5, 1000)
+    search = ShapeSearch(rates_of, left, largest_flop=2.0 * 8192**3, top=8192, step=128, sm_count=sm_count, seed=5)
+    best = 100e12 * 8192 / (8192 + 1200.0)  # 8064 × 8192 and others fill whole waves of 84
+    winner = search.run()[0]
+    assert winner.shape[3] is True
+    assert _other_chip(winner.shape) >= 0.985 * best
+
+
+def test_the_last_few_are_measured_most_and_told_first():
+    rates_of, left, _ = _noisy(lambda shape: _true_rate("bf16", shape), 1, TRIES)
+    ranking = ShapeSearch(rates_of, left, largest_flop=2.0 * 16384**3, sm_count=132, seed=1).run()
+    assert len(ranking) >= 400
+    assert min(len(candidate.rates) for candidate in ranking[:3]) >= 25
+    assert len({candidate.shape for candidate in ranking}) == len(ranking)
+
+
+@pytest.mark.parametrize("sm_count", [None, 132])
+def test_no_shape_exceeds_the_work_that_one_timing_may_take(sm_count):
     seen = []
-    spent = 0
 
-    def rate_of(shape):
-        nonlocal spent
-        spent += 1
-        seen.append(shape)
-        return 1e12
+    def rates_of(shapes):
+        seen.extend(shapes)
+        return [1e12] * len(shapes)
 
-    ShapeSearch(rate_of, lambda: 1.0 - spent / 100, largest_flop=2.0 * 4096**3, seed=3).run()
+    most = 2.0 * 4096**3
+    ShapeSearch(rates_of, lambda: 1.0 - len(seen) / 500, largest_flop=most, sm_count=sm_count, seed=3).run()
     # sides are rounded to whole steps after scaling
-    assert max(2.0 * m * n * k for m, n, k, _ in seen) <= 2.0 * 4096**3 * 1.25
+    assert max(2.0 * m * n * k for m, n, k, _ in seen) <= most * 1.3
     assert all(side % 256 == 0 and 256 <= side <= 16384 for shape in seen for side in shape[:3])
 
 
-def test_without_time_two_shapes_are_still_measured():
-    ranking = ShapeSearch(lambda _: 1.0, lambda: 0.0, largest_flop=1e12).run()
-    assert len(ranking) == 2
+def test_without_time_the_probes_are_still_measured():
+    ranking = ShapeSearch(lambda shapes: [1.0] * len(shapes), lambda: 0.0, largest_flop=1e12).run()
+    assert 2 <= len(ranking) <= 8
+    assert all(len(candidate.rates) == 1 for candidate in ranking)
+
+
+def test_a_small_grid_ends():
+    spent = []
+
+    def rates_of(shapes):
+        spent.extend(shapes)
+        return [1.0] * len(shapes)
+
+    ranking = ShapeSearch(rates_of, lambda: 1.0 - len(spent) / 300, largest_flop=1e12, top=256, step=128).run()
+    assert len(ranking) <= 2 * 8
+
+
+def test_one_timing_after_a_rest_lifts_no_candidate():
+    steady = Candidate((256, 256, 256, False), rates=[1.01] * 9)
+    lucky = Candidate((512, 256, 256, False), rates=[1.0] * 8 + [1.2])
+    assert steady.score() > lucky.score()
+
+
+def test_whole_waves_of_tiles():
+    assert filled(128 * 12, 256 * 11, 132) == 1.0
+    assert filled(128 * 12 + 1, 256 * 11, 132) == pytest.approx(143 / 264)
+
+
+def test_most_results_fill_whole_waves_and_the_rest_lie_over_the_whole_range():
+    space = ShapeSpace(top=16384, step=256, largest_flop=2.0 * 16384**3, sm_count=132)
+    sides = space.sides(random.Random(0))
+    taken = [next(sides) for _ in range(400)]
+    anywhere = taken[3::4]
+    assert all(filled(int(m), int(n), 132) >= 0.985 for i, (m, n) in enumerate(taken) if i % 4 < 3)
+    assert {int(4 * m / 16384.1) for m, _ in anywhere} == {int(4 * n / 16384.1) for _, n in anywhere} == {0, 1, 2, 3}
+
+
+def test_too_much_work_shortens_k_first():
+    space = ShapeSpace(top=16384, step=256, largest_flop=2.0 * 8192**3, sm_count=None)
+    assert space.fitted(8192, 8192, 16384, False) == (8192, 8192, 8192, False)
+    # k to a quarter, then all sides by 2^(-1/3), in whole steps
+    assert space.fitted(16384, 16384, 16384, True) == (51 * 256, 51 * 256, 13 * 256, True)
 
 
 @given(st.integers(0, 10_000), st.sampled_from([2, 3, 5]))
