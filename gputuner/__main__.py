@@ -30,6 +30,10 @@ def _front_end(arguments: list[str]) -> int:
             from gputuner.telemetry.collector import main as collector
 
             return collector(arguments[1:])
+        case ["--worker"]:
+            from gputuner.workloads.worker import main as worker
+
+            return worker(arguments[1:])
         case ["--version"]:
             from importlib.metadata import version
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from gputuner.assembly.children import child_command
 from gputuner.assembly.identified import IdentifiedFeed
 from gputuner.telemetry.client import CollectorFeed
 from gputuner.telemetry.feed import Feed, FeedState, FeedStatus
@@ -18,10 +19,8 @@ LOOK_S = 0.02
 
 
 def collector_command() -> list[str]:
-    """The command line of the collector (a frozen program has no ``python -m``)."""
-    if getattr(sys, "frozen", False):
-        return [sys.executable, "--collector"]
-    return [sys.executable, "-m", "gputuner", "--collector"]
+    """The command line of the collector."""
+    return [*child_command(), "--collector"]
 
 
 def interpreter_forbidden(status: FeedStatus) -> bool:

@@ -17,6 +17,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.events import StepFinished, StepStarted
 from gputuner.model.planned import PlannedStep
 from gputuner.model.samples import CardProcesses, Sample
+from gputuner.model.steps import Runtime
 from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.rates import Rates
 
@@ -65,7 +66,15 @@ class _Rehearsal:
         found = self._stage.latest(self._player.uuid)
         return replace(found, card=card) if found else None
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
+    def spawn(
+        self,
+        worker_id: str,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> Worker:
         return self._stage.spawn(worker_id, self._player, memory_cap_bytes)
 
     def close(self) -> None:

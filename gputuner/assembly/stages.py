@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gputuner.assembly.children import child_command
 from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.engine.replayed import ReplayedStage
@@ -15,7 +16,7 @@ from gputuner.model.fingerprint import HostFingerprint
 from gputuner.telemetry.feed import Feed
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.replayed import ReplayFeed
-from gputuner.workloads.launch import worker_command, worker_environment
+from gputuner.workloads.launch import kernels_command, worker_command, worker_environment
 
 Host = Callable[[], HostFingerprint]
 
@@ -43,6 +44,7 @@ def wall_stage(
         command=command,
         environment=lambda card, probe: worker_environment(device_uuid(card), os.environ, memory_probe=probe),
         sampling_hz=rates.fast_hz,
+        kernels_command=lambda card, cap_bytes: kernels_command(child_command(), cap_bytes),
     )
 
 

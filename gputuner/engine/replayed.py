@@ -9,6 +9,7 @@ from gputuner.model.errors import UsageError
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
+from gputuner.model.steps import Runtime
 from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.replayed import ReplayFeed
 
@@ -75,7 +76,15 @@ class ReplayedStage:
         """The last sample."""
         return self._latest.get(card)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
+    def spawn(
+        self,
+        worker_id: str,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> Worker:
         """A recording cannot be asked anything.
 
         Raises:

@@ -17,6 +17,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
+from gputuner.model.steps import Runtime
 from gputuner.telemetry.sampler import Sampler
 
 
@@ -162,7 +163,15 @@ class SimulatedStage:
         """The last sample."""
         return self._latest.get(card)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
+    def spawn(
+        self,
+        worker_id: str,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> Worker:
         """Make a simulated worker."""
         trials = self._worker(worker_id, card.uuid, memory_cap_bytes)
         self._inbox.add(worker_id, trials)

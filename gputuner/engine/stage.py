@@ -10,7 +10,9 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
+from gputuner.model.steps import Runtime
 from gputuner.telemetry.feed import Feed, Tick
+from gputuner.workloads.launch import with_peers
 
 
 class Worker(Protocol):
@@ -83,8 +85,20 @@ class Stage(Protocol):
         """The last sample of a card; None while not yet read."""
         ...
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
-        """Start a worker for one card; ``memory_probe``: one that is asked for memory, not for rates."""
+    def spawn(
+        self,
+        worker_id: str,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> Worker:
+        """Start a worker for one card.
+
+        ``memory_probe``: one that is asked for memory, not for rates. ``runtime``: torch, or our own kernels.
+        ``peers``: UUIDs of further cards that it sees behind its own.
+        """
         ...
 
     def close(self) -> None:
@@ -109,15 +123,16 @@ class WallStage:
         command: CommandFor,
         environment: EnvironmentFor,
         sampling_hz: float,
+        kernels_command: CommandFor | None = None,
     ) -> None:
-        """Listen to ``feed`` until closed."""
+        """Listen to ``feed`` until closed; ``kernels_command`` starts a worker for our own kernels (None: as torch)."""
         self.clock: Clock = WallClock()
         self.inbox: Inbox = WallInbox()
         self.origin = feed.origin
         self.sampling_hz: float | None = sampling_hz
         self._feed = feed
         self._host = host
-        self._command = command
+        self._commands: dict[Runtime, CommandFor] = {"torch": command, "kernels": kernels_command or command}
         self._environment = environment
         self._latest: dict[str, Sample] = {}
         self._unsubscribe = feed.subscribe(self._on_tick)
@@ -144,10 +159,19 @@ class WallStage:
         before = next((s for s in tick.samples if s.card == card), None) if tick else None
         return self._latest.get(card, before)
 
-    def spawn(self, worker_id: str, card: CardInfo, memory_cap_bytes: int | None, memory_probe: bool = False) -> Worker:
-        """Start a child process that sees this card alone."""
+    def spawn(
+        self,
+        worker_id: str,
+        card: CardInfo,
+        memory_cap_bytes: int | None,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> Worker:
+        """Start a child process that sees this card, and ``peers`` behind it, alone."""
         deliver: Callable[[Item], None] = self.inbox.put
-        command, environment = self._command(card, memory_cap_bytes), self._environment(card, memory_probe)
+        command = self._commands[runtime](card, memory_cap_bytes)
+        environment = with_peers(self._environment(card, memory_probe), peers)
         return ProcessWorker(worker_id, command, environment, deliver)
 
     def close(self) -> None:

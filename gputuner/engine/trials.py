@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
+from gputuner.engine.peers import Peers
 from gputuner.engine.workers import Workers, unusable_error
 from gputuner.model.codec import from_builtins
-from gputuner.model.errors import StoreError
+from gputuner.model.errors import DeviceError, GputunerError, StoreError, WorkloadError
 from gputuner.model.points import Conditions
 from gputuner.model.samples import Sample
-from gputuner.model.steps import Done, Lost, OutOfMemory, StepResult, Trial, UserCodeFailed, Work
+from gputuner.model.steps import Done, Lost, OutOfMemory, Runtime, StepResult, Trial, UserCodeFailed, Work
 
 SETUP_S = 120.0
 """Time for set-up and warm-up beyond the trial's own budget (building a model, autotuning, compiling)."""
@@ -37,19 +38,41 @@ class _Running:
 class Trials:
     """Performs ``Work`` and ``Together`` steps."""
 
-    def __init__(self, loop: Loop, workers: Workers, conditions: ConditionsOf, seed: int, spares: bool) -> None:
-        """``spares``: start a replacement early, while the next trial is set up (never on ``cpu``)."""
+    def __init__(
+        self,
+        loop: Loop,
+        workers: Workers,
+        conditions: ConditionsOf,
+        seed: int,
+        spares: bool,
+        peers: Peers | None = None,
+    ) -> None:
+        """``spares``: start a replacement early, while the next trial is set up (never on ``cpu``).
+
+        ``peers`` admits and locks the further cards that a trial uses (None: there are none).
+        """
         self._loop = loop
         self._workers = workers
         self._conditions = conditions
         self._seed = seed
         self._spares = spares
+        self._peers = peers or Peers(lambda: (), lambda _: None, None)
         self._count = 0
 
     def run(self, works: Sequence[Work]) -> StepResult:
         """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
-        fresh = any(w.fresh for w in works)
-        ids = self._workers.take(len(works), fresh=fresh, memory_probe=any(w.memory_probe for w in works))
+        runtime = works[0].runtime
+        try:
+            self._peers.admit(works[0].peers)
+        except GputunerError as err:
+            return UserCodeFailed(message=str(err), traceback="", reason="peer_busy")
+        try:
+            ids = self._take(works, runtime)
+        except (DeviceError, WorkloadError) as err:
+            if runtime == "torch":
+                raise
+            return _without_kernels(err)
+        self._peers.keep(works[0].peers)  # the worker that saw the others has ended by now
         cap_bytes = self._workers.cap_bytes(len(works))
         running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
         self._loop.safety.load_starts(self._loop.now_ns())
@@ -63,6 +86,12 @@ class Trials:
         finally:
             self._loop.safety.load_ends()
         return self._judge(running, works)
+
+    def _take(self, works: Sequence[Work], runtime: Runtime) -> list[str]:
+        fresh, memory_probe = any(w.fresh for w in works), any(w.memory_probe for w in works)
+        return self._workers.take(
+            len(works), fresh=fresh, memory_probe=memory_probe, runtime=runtime, peers=works[0].peers
+        )
 
     def _send(self, worker: str, work: Work, cap_bytes: int | None) -> _Running:
         self._count += 1
@@ -113,7 +142,11 @@ class Trials:
             r.result = r.result or Lost(message=item.stderr_tail[-500:] or f"exit code {item.exit_code}")
             return
         if item.message.get("kind") == "unusable":
-            raise unusable_error(item.message)
+            if r.work.runtime == "torch":
+                raise unusable_error(item.message)
+            self._await_exit(item.worker, "finished")
+            r.result = _without_kernels(unusable_error(item.message))
+            return
         if item.message.get("id") != r.trial_id:
             return
         match item.message.get("kind"):
@@ -122,17 +155,17 @@ class Trials:
             case "result":
                 r.result = _done(item)
             case "failed":
-                r.result = self._failed(item)
+                r.result = self._failed(item, r.work.runtime)
             case _:
                 pass
 
-    def _failed(self, item: FromWorker) -> StepResult:
+    def _failed(self, item: FromWorker, runtime: Runtime) -> StepResult:
         message = item.message
         error, text = message.get("error"), str(message.get("message", ""))
         free = message.get("free_bytes")
         if error in ("out_of_memory", "sticky"):
             self._await_exit(item.worker, "out_of_memory" if error == "out_of_memory" else "crashed")
-            if self._spares:
+            if self._spares and runtime == "torch":
                 self._workers.start_one()
         if error == "out_of_memory":
             return OutOfMemory(message=text, free_bytes=free if isinstance(free, int) else None)
@@ -198,10 +231,17 @@ class Trials:
             fresh=True,
             warmup_s=work.warmup_s,
             memory_probe=work.memory_probe,
+            runtime=work.runtime,
         )
         if isinstance(self.run([half]), Done):
             return OutOfMemory(message=lost.message, size_limit=True)
         return None
+
+
+def _without_kernels(err: DeviceError | WorkloadError) -> UserCodeFailed:
+    """Our own kernels cannot run here: a trial's outcome, not the end of the run."""
+    reason = "extra_missing" if err.code == "extra_missing" else "unsupported"
+    return UserCodeFailed(message=str(err), traceback="", reason=reason)
 
 
 def _done(item: FromWorker) -> StepResult:

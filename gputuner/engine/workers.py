@@ -1,10 +1,14 @@
 """The workers of one run: started when needed, reused until they fail, never left behind.
 
+Their kinds: torch for rates, torch for memory (``cpu`` only), and our own kernels. A worker of kernels ends before a
+trial of torch starts, which then has the card's memory to itself; one of torch, which is slow to start, stays idle
+beside a trial of kernels: it has emptied its cache, its context keeps some hundred MB.
+
 A worker is *starting* (imports torch) → *ready* → *gone*. Ending one climbs a ladder: message → grace → terminate the
 group → grace → kill; the rung that worked is told as an event.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from gputuner.engine.inbox import FromWorker, WorkerGone
@@ -14,6 +18,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.errors import DeviceError, NoCard, WorkloadError
 from gputuner.model.events import Warned, WorkerExited
 from gputuner.model.fingerprint import TorchFingerprint
+from gputuner.model.steps import Runtime
 
 START_S = 180.0
 """Importing torch from a cold disk can take a minute."""
@@ -21,13 +26,22 @@ GRACE_S = 3.0
 KILLS = 5
 """A process that survives so many kills hangs inside the driver; nothing more can be done to it."""
 
+Kind = tuple[bool, Runtime, tuple[str, ...]]
+"""Whether it is asked for memory, what it runs, and the UUIDs of further cards that it sees."""
+
 
 @dataclass(slots=True)
 class _Slot:
     worker: Worker
     memory_probe: bool = False
+    runtime: Runtime = "torch"
+    peers: tuple[str, ...] = ()
     ready: bool = False
     told_to_end: bool = False
+
+    @property
+    def kind(self) -> Kind:
+        return self.memory_probe, self.runtime, self.peers
 
 
 class Workers:
@@ -51,43 +65,61 @@ class Workers:
         self._started = 0
         self.ready_message: Mapping[str, object] | None = None
 
-    def take(self, count: int = 1, *, fresh: bool = False, memory_probe: bool = False) -> list[str]:
+    def take(
+        self,
+        count: int = 1,
+        *,
+        fresh: bool = False,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+    ) -> list[str]:
         """The ids of ``count`` ready workers; waits until they are.
 
         On ``cpu`` a worker that is asked for memory is of another kind than one that is asked for rates
-        (``workloads.launch``); workers of one kind end before the other kind starts.
+        (``workloads.launch``); workers of one kind end before the other kind starts. Those of torch stay beside those
+        of our own kernels, which end before torch has its turn. One that sees ``peers`` (UUIDs of further cards) runs
+        beside an idle one that sees its own card alone, and ends when another kind is asked for: it holds memory there.
 
         Raises:
-            DeviceError: the torch of this interpreter cannot use the card.
+            DeviceError: the torch of this interpreter, or our own kernels, cannot use the card.
             WorkloadError: the worker does not start.
         """
         memory_probe = memory_probe and self._card.is_cpu
-        for worker_id in [w for w, slot in self._slots.items() if slot.memory_probe != memory_probe]:
-            if worker_id in self._slots:
-                self.end(worker_id, "finished")
+        kind: Kind = (memory_probe, runtime, peers)
+        self._end_each(w for w, slot in self._slots.items() if slot.peers and slot.kind != kind)
+        if runtime == "torch":
+            self._end_each(w for w, slot in self._slots.items() if slot.kind[:2] != kind[:2])
         if fresh:
-            for worker_id in list(self._slots)[:count]:
-                self.end(worker_id, "finished")
-        while len(self._slots) < count:
-            self.start_one(memory_probe=memory_probe)
-        ids = list(self._slots)[:count]
+            self._end_each(self._of(kind)[:count])
+        while len(self._of(kind)) < count:
+            self.start_one(memory_probe=memory_probe, runtime=runtime, peers=peers)
+        ids = self._of(kind)[:count]
         for worker_id in ids:
             self._await_ready(worker_id)
         return ids
+
+    def _of(self, kind: Kind) -> list[str]:
+        return [worker_id for worker_id, slot in self._slots.items() if slot.kind == kind]
+
+    def _end_each(self, worker_ids: Iterable[str]) -> None:
+        for worker_id in list(worker_ids):
+            if worker_id in self._slots:
+                self.end(worker_id, "finished")
 
     def cap_bytes(self, jobs: int) -> int | None:
         """The memory that each of ``jobs`` trials at once may take; None: what there is."""
         return None if self._memory_cap_bytes is None else self._memory_cap_bytes // jobs
 
-    def start_one(self, *, memory_probe: bool = False) -> None:
+    def start_one(self, *, memory_probe: bool = False, runtime: Runtime = "torch", peers: tuple[str, ...] = ()) -> None:
         """Start a worker without waiting for it."""
         self._started += 1
         worker_id = f"w{self._started}"
         try:
-            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes, memory_probe)
+            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes, memory_probe, runtime, peers)
         except OSError as err:
             raise NoCard("worker_start_failed", str(err), exit_code=-1, message=str(err)) from err
-        self._slots[worker_id] = _Slot(worker, memory_probe)
+        self._slots[worker_id] = _Slot(worker, memory_probe, runtime, peers)
 
     def settle(self) -> None:
         """Wait until every started worker is ready, so that nothing imports while something is timed."""
@@ -187,8 +219,11 @@ class Workers:
             return
         if kind == "ready":
             slot.ready = True
-            self.ready_message = item.message
+            if slot.runtime == "torch":
+                self.ready_message = item.message
         elif kind == "unusable":
+            if slot.runtime == "kernels":  # the run goes on without it
+                self.end(item.worker, "finished")
             raise unusable_error(item.message)
 
 

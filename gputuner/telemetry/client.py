@@ -106,7 +106,7 @@ class CollectorFeed:
         environment: Mapping[str, str] | None = None,
         first_pause_s: float = 1.0,
     ) -> None:
-        """Start the collector ``command`` (see ``__main__.child_command``); returns at once.
+        """Start the collector ``command`` (see ``assembly.children``); returns at once.
 
         Args:
             command: the program; the rates are appended to it.

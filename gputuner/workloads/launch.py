@@ -1,6 +1,6 @@
 """How the engine starts a worker: command line and environment (the parent's side)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gputuner.model.cards import CPU_CARD
@@ -45,6 +45,19 @@ def worker_command(python: str, device: str, memory_cap_bytes: int | None = None
     return command
 
 
+def kernels_command(child: Sequence[str], memory_cap_bytes: int | None = None) -> list[str]:
+    """The command line of a worker for our own kernels.
+
+    Args:
+        child: how this program starts a child of itself that is given its arguments.
+        memory_cap_bytes: the most memory the trials may take, in bytes; None: what there is.
+    """
+    command = [*child, "--worker", "--device", "kernels"]
+    if memory_cap_bytes is not None:
+        command += ["--memory-cap-bytes", str(memory_cap_bytes)]
+    return command
+
+
 MEMORY_PROBE = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 """glibc: one arena and a fixed mmap threshold, for a worker on ``cpu`` that is asked for memory.
 
@@ -73,3 +86,9 @@ def worker_environment(card_uuid: str, base: Mapping[str, str], *, memory_probe:
     else:
         environment["CUDA_VISIBLE_DEVICES"] = card_uuid
     return environment
+
+
+def with_peers(environment: Mapping[str, str], peers: Sequence[str]) -> dict[str, str]:
+    """The environment of a worker that sees further cards (UUIDs) behind its own: its device 0 stays the same."""
+    seen = (environment.get("CUDA_VISIBLE_DEVICES", ""), *peers)
+    return {**environment, "CUDA_VISIBLE_DEVICES": ",".join(seen)} if peers else dict(environment)

@@ -3,14 +3,17 @@
 States: start → ``ready`` (or ``unusable``, exit 3) → waiting ⇄ trial (setup → warm-up → [armed → go] → measure →
 ``result`` or ``failed``) → exit. After out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
 
+A worker has one room: ``bodies`` (torch, in any Python) or ``kernels`` (our own kernels, in gputuner's own Python).
+
 Part of the worker's closure: standard library only (torch lives in ``bodies``), Python 3.10 grammar.
 """
 
 import argparse
+import importlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gputuner.workloads.wire import (
@@ -27,11 +30,14 @@ from gputuner.workloads.wire import (
 if TYPE_CHECKING:
     from gputuner.workloads.bodies.device import Device
 
+ROOMS = {"cuda": "bodies", "cpu": "bodies", "kernels": "kernels"}
+"""Device → room of ``workloads`` whose ``examine`` opens it and whose ``shelf`` has its workloads."""
+
 
 def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gputuner --worker", allow_abbrev=False)
     parser.add_argument("--worker", action="store_true")
-    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
+    parser.add_argument("--device", choices=tuple(ROOMS), default="cuda")
     parser.add_argument("--memory-cap-bytes", type=int, default=None)
     return parser.parse_args(argv)
 
@@ -39,8 +45,10 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
 class Worker:
     """Serves messages until it is told to end."""
 
-    def __init__(self, device: "Device", inbox: Inbox, outbox: Outbox) -> None:
+    def __init__(self, device: "Device", make_body: "Callable[..., Any]", inbox: Inbox, outbox: Outbox) -> None:
+        """``make_body(workload, device, params, seed)`` sets a workload up."""
         self._device = device
+        self._make_body = make_body
         self._inbox = inbox
         self._outbox = outbox
         self._open = False
@@ -110,7 +118,6 @@ class Worker:
         return None
 
     def _trial(self, message: Message) -> "dict[str, Any]":
-        from gputuner.workloads.bodies.shelf import make_body
         from gputuner.workloads.bodies.trial import Control, Request, Trial
 
         request = Request.from_message(message)
@@ -121,7 +128,7 @@ class Worker:
         )
 
         trial = Trial(request, self._device, control)
-        return trial.perform(lambda: make_body(request.workload, self._device, request.params, request.seed))
+        return trial.perform(lambda: self._make_body(request.workload, self._device, request.params, request.seed))
 
     def _failed(self, trial: str, err: Exception) -> "int | None":
         from gputuner.workloads.bodies import failures
@@ -154,14 +161,15 @@ def main(argv: Sequence[str]) -> int:
     outbox = Outbox(outward)
     inbox = Inbox(inward)
     from gputuner.workloads.bodies.build import UnusableError
-    from gputuner.workloads.bodies.examine import examine
 
+    room = f"gputuner.workloads.{ROOMS[options.device]}"
     try:
-        device, facts = examine(options.device, options.memory_cap_bytes)
+        device, facts = importlib.import_module(f"{room}.examine").examine(options.device, options.memory_cap_bytes)
     except UnusableError as err:
         outbox.send({"kind": "unusable", "code": err.code, "message": str(err), "params": err.params})
         os._exit(EXIT_UNUSABLE)
     outbox.send({"kind": "ready", "pid": os.getpid(), **facts})
-    code = Worker(device, inbox, outbox).serve()
+    make_body = importlib.import_module(f"{room}.shelf").make_body
+    code = Worker(device, make_body, inbox, outbox).serve()
     sys.stdout.flush()
     os._exit(code)

@@ -59,8 +59,11 @@ def behave(trial):
 
 def main():
     if "--unusable" in sys.argv:
-        say(kind="unusable", code="torch_missing", message="no torch", params={"python": sys.executable})
+        code = sys.argv[-1] if sys.argv[-1] != "--unusable" else "torch_missing"
+        say(kind="unusable", code=code, message="no torch", params={"python": sys.executable})
         sys.exit(3)
+    if "--dies" in sys.argv:
+        sys.exit(1)
     if "deaf" in sys.argv:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     say(kind="ready", torch="2.13.0", python="3.11.7", cuda=None, arch_list=[], threads=2, pid=os.getpid())
@@ -71,6 +74,9 @@ def main():
             case "trial":
                 waiting[message["id"]] = message
                 how = message["params"].get("behaviour")
+                if how == "no_context":
+                    say(kind="unusable", code="cuda_unavailable", message="no context", params={})
+                    os._exit(3)
                 if how == "oom_while_arming":
                     behave({**message, "params": {"behaviour": "oom"}})
                 say(kind="armed", id=message["id"], cap=message["memory_cap_bytes"])

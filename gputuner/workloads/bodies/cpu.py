@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from gputuner.workloads.bodies.cpu_flags import bf16_native, fields
-from gputuner.workloads.bodies.device import exercise
+from gputuner.workloads.bodies.exercise import exercise
 
 PROC = Path("/proc")
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from gputuner.workloads.bodies.device import exercise
 from gputuner.workloads.bodies.driver import DriverFacts
+from gputuner.workloads.bodies.exercise import exercise
 
 IN_FLIGHT = 2
 """Windows queued ahead at least: the device never waits for the host between two of them."""

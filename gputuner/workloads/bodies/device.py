@@ -1,11 +1,7 @@
-# pyright: standard
-"""What a trial needs of the device it runs on."""
+"""What a trial needs of the device it runs on. Knows no library, so that every kind of worker can share it."""
 
-import gc
 from collections.abc import Callable
 from typing import Any, Protocol
-
-import torch
 
 
 class Windows(Protocol):
@@ -28,7 +24,7 @@ class Device(Protocol):
     """One device with its clock and its memory."""
 
     name: str
-    """``cuda`` or ``cpu``, as torch calls it."""
+    """``cuda`` or ``cpu`` as torch calls it, or ``kernels``."""
     bf16_native: bool
     tf32_native: bool
     cache_bytes: int
@@ -81,16 +77,3 @@ class Device(Protocol):
     def clock_mhz(self) -> float | None:
         """The core clock in the wake of the load, measured in band, in MHz; None: no way to measure it."""
         ...
-
-
-def exercise(name: str) -> None:
-    """One tiny training step, so that lazily loaded modules, threads and handles exist before anything is limited."""
-    weight = torch.randn(8, 3, 3, 3, device=name, requires_grad=True)
-    layer = torch.nn.Linear(8, 8).to(name)
-    optimizer = torch.optim.SGD([weight, *layer.parameters()], lr=0.01, momentum=0.9)
-    images = torch.randn(2, 3, 16, 16, device=name)
-    features = torch.nn.functional.conv2d(images, weight).mean((2, 3))
-    torch.nn.functional.cross_entropy(layer(features), torch.zeros(2, dtype=torch.long, device=name)).backward()
-    optimizer.step()
-    del weight, layer, optimizer, images, features
-    gc.collect()

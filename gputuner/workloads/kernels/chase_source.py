@@ -1,0 +1,48 @@
+"""CUDA C++ of the pointer chase: linking the nodes, and one thread that follows them."""
+
+from gputuner.workloads.kernels.source import common
+
+UNROLL = 16
+"""Loads in a row without a branch between."""
+RESULT_BYTES = 24
+NAMES = ("link", "chase")
+
+CHASE = """
+extern "C" __global__ void link(u64 base, const u32* order, u64 count, u64 stride) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
+    *(u64*)(base + order[i] * stride) = base + order[i + 1 < count ? i + 1 : 0] * stride;
+}
+
+__device__ __forceinline__ u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+extern "C" __global__ void chase(u64 start, u64 base, u64 touched, u64 stride, u64 steps, u64* result) {
+  u32 seen = 0;
+  for (u64 i = threadIdx.x; i < touched; i += blockDim.x) {
+    u32 value;
+    asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(value) : "l"(base + i * stride));
+    seen ^= value;
+  }
+  __syncthreads();
+  if (threadIdx.x) return;
+  u64 at = start;
+  const u64 began = nanoseconds();
+  const long long cycle = clock64();
+  #pragma unroll 1
+  for (u64 k = 0; k < steps; k += UNROLL) {
+    #pragma unroll
+    for (int j = 0; j < UNROLL; ++j) asm volatile("ld.global.ca.b64 %0, [%0];" : "+l"(at));
+  }
+  result[0] = at;
+  result[1] = (u64)(clock64() - cycle);
+  result[2] = nanoseconds() - began;
+}
+"""
+
+
+def chase_source() -> str:
+    """The two kernels."""
+    return common() + CHASE.replace("UNROLL", str(UNROLL))
