@@ -17,8 +17,10 @@ from gputuner.workloads.bodies.shape_search import ShapeSearch
 from gputuner.workloads.bodies.shape_space import Shape
 from gputuner.workloads.bodies.survey import Pace, Part
 
-PILOT, PILOTS = 4096, 5
-"""Side of the square product that tells how much work fits into one timing, and how often it is timed."""
+PILOT_FROM, PILOT, PILOTS = 256, 4096, 5
+"""Sides of the first and the largest square product that tell how much work fits into a timing; how often each runs."""
+PILOT_SHARE = 0.02
+"""The next larger pilot is not tried if it would take more than this part of the time for the search."""
 SHARE_OF_TIME = 1000.0
 """One timing of the largest product takes about this part of the time for the search."""
 BEST_TOLD = 40
@@ -79,11 +81,21 @@ class MatmulSearch:
             self._spans[shape] = (first, t1_ns)
         return [operations(*shape[:3]) / s for shape, s in zip(shapes, seconds[1::2], strict=True)]
 
+    def _pilot_rate(self, measure_s: float) -> float:
+        """FLOP/s of square products, from small ones on (a processor may take minutes for a large one)."""
+        side = min(PILOT_FROM, self._top)
+        while True:
+            rate = statistics.median(self._rates_of([(side, side, side, self._product.layouts[0])] * PILOTS))
+            side *= 2
+            if (
+                side > min(PILOT, self._top)
+                or 2 * PILOTS * operations(side, side, side) / rate > PILOT_SHARE * measure_s
+            ):
+                return rate
+
     def parts(self, pace: Pace) -> Iterator[Part]:
         """The best shapes, best first, each with the seconds of its timings."""
-        side = min(PILOT, self._top)
-        pilot: Shape = (side, side, side, self._product.layouts[0])
-        rate = statistics.median(self._rates_of([pilot] * PILOTS))
+        rate = self._pilot_rate(pace.measure_s)
         self._spans.clear()
 
         def left() -> float:

@@ -5,7 +5,7 @@ Counted as dense: 2 · m · n · k operations, as sheets do. Compressing the ope
 ``setup_counted`` puts it into every iteration, as for weights that change at each training step.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -15,7 +15,7 @@ from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.matmul import checked_error, operations
 from gputuner.workloads.bodies.product import product_of
 
-SPARSE_SINCE = (8, 0)
+SPARSE_SINCE, CUTLASS_BEFORE = (8, 0), (9, 0)
 
 
 def pruned(matrix: torch.Tensor) -> torch.Tensor:
@@ -23,6 +23,47 @@ def pruned(matrix: torch.Tensor) -> torch.Tensor:
     fours = matrix.view(-1, 4)
     order = fours.float().abs().argsort(dim=1)
     return fours.scatter(1, order[:, :2], 0).view_as(matrix)
+
+
+class SparseLibrary(Protocol):
+    """What compresses a pruned matrix and multiplies with it."""
+
+    name: str
+
+    def compressed(self, dense: torch.Tensor) -> Any:
+        """``dense`` [m, k], two of every four numbers in a row zero, as the library keeps it."""
+        ...
+
+    def multiplied(self, sparse: Any, b: torch.Tensor) -> torch.Tensor:
+        """The product [m, n] of a compressed matrix and b [k, n]."""
+        ...
+
+
+class TorchSparse:
+    """``torch.sparse.to_sparse_semi_structured``: cuSPARSELt where torch has it, else CUTLASS (Ampere and Ada only)."""
+
+    def __init__(self, precision: str) -> None:
+        capability = torch.cuda.get_device_capability() if torch.cuda.is_available() else (0, 0)
+        if capability < SPARSE_SINCE:
+            raise UnsupportedError("this chip has no 2:4 sparse arithmetic")
+        if not hasattr(torch.sparse, "to_sparse_semi_structured"):
+            raise UnsupportedError("this PyTorch has no 2:4 sparse product")
+        self._int8 = precision == "int8"
+        kind = type(self.compressed(torch.eye(128, device="cuda").to(torch.float16)))
+        self._cusparselt = "CUSPARSELT" in kind.__name__.upper()
+        self.name = "cusparselt" if self._cusparselt else "cutlass"
+        if not self._cusparselt and capability >= CUTLASS_BEFORE:
+            raise UnsupportedError("2:4 sparse products on this chip need cuSPARSELt, which this PyTorch lacks")
+
+    def compressed(self, dense: torch.Tensor) -> Any:
+        """Values and 2-bit places."""
+        return torch.sparse.to_sparse_semi_structured(dense)
+
+    def multiplied(self, sparse: Any, b: torch.Tensor) -> torch.Tensor:
+        """The product; INT8 asks cuSPARSELt for INT32, since its usual result is clipped to 8 bits."""
+        if self._int8 and self._cusparselt:
+            return torch._cslt_sparse_mm(sparse.packed, b, out_dtype=torch.int32)  # pyright: ignore[reportPrivateImportUsage]
+        return torch.mm(sparse, b)
 
 
 class SparseMatmul:
@@ -38,12 +79,12 @@ class SparseMatmul:
         m: "int | None" = None,
         k: "int | None" = None,
         setup_counted: bool = False,
+        library: "SparseLibrary | None" = None,
     ) -> None:
-        if device.name != "cuda" or torch.cuda.get_device_capability() < SPARSE_SINCE:
+        if library is None and device.name != "cuda":
             raise UnsupportedError("this chip has no 2:4 sparse arithmetic")
-        if not hasattr(torch.sparse, "to_sparse_semi_structured"):
-            raise UnsupportedError("this PyTorch has no 2:4 sparse product")
         self._product = product_of(device, precision)
+        self._library: SparseLibrary = library or TorchSparse(precision)
         self._precision, self._seed = precision, seed
         self._setup_counted = setup_counted
         m, k = m or n, k or n
@@ -51,18 +92,8 @@ class SparseMatmul:
         random = torch.Generator(device=device.name).manual_seed(seed)
         self._dense = pruned(self._product.operand(m * k, random, device.name).view(m, k))
         self._b = self._product.operand(n * k, random, device.name).view(n, k).t()
-        self._sparse: Any = self._compressed()
-        self._packed_by_cusparselt = "CUSPARSELT" in type(self._sparse).__name__.upper()
-        self._c = self._multiplied()
-
-    def _multiplied(self) -> torch.Tensor:
-        """The product; INT8 asks cuSPARSELt for INT32, since its usual result is clipped to 8 bits."""
-        if self._precision == "int8" and self._packed_by_cusparselt:
-            return torch._cslt_sparse_mm(self._sparse.packed, self._b, out_dtype=torch.int32)  # pyright: ignore[reportPrivateImportUsage]
-        return torch.mm(self._sparse, self._b)
-
-    def _compressed(self) -> Any:
-        return torch.sparse.to_sparse_semi_structured(self._dense)
+        self._sparse = self._library.compressed(self._dense)
+        self._c = self._library.multiplied(self._sparse, self._b)
 
     def probe(self, left_s: float) -> Probe | None:
         """No need on a card."""
@@ -71,8 +102,8 @@ class SparseMatmul:
     def iterate(self) -> None:
         """Queue one product, and the compression if it counts."""
         if self._setup_counted:
-            self._sparse = self._compressed()
-        self._c = self._multiplied()
+            self._sparse = self._library.compressed(self._dense)
+        self._c = self._library.multiplied(self._sparse, self._b)
 
     def mark(self) -> None:
         """Nothing is counted."""
@@ -88,7 +119,7 @@ class SparseMatmul:
     def notes(self) -> "dict[str, Fact]":
         """Which library ran it."""
         return {
-            "backend": "cusparselt" if self._packed_by_cusparselt else "cutlass",
+            "backend": self._library.name,
             "inputs": "normal",
             "setup_counted": self._setup_counted,
             "counted_as": "dense",

@@ -68,6 +68,49 @@ def test_sparse_products_need_a_card(device):
         SparseMatmul(device, precision="fp16", n=64, seed=0)
 
 
+class _DenseLibrary:
+    """Keeps the pruned matrix as it is, counts compressions, and can lose the last quarter of k."""
+
+    name = "dense"
+
+    def __init__(self, lossy=False):
+        self.lossy, self.compressions = lossy, 0
+
+    def compressed(self, dense):
+        self.compressions += 1
+        return dense
+
+    def multiplied(self, sparse, b):
+        k = sparse.shape[1] * 3 // 4 if self.lossy else sparse.shape[1]
+        if sparse.dtype is torch.int8:
+            return torch._int_mm(sparse[:, :k].contiguous(), b[:k])
+        return sparse[:, :k] @ b[:k]
+
+
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_sparse_products_count_as_dense_and_are_checked_against_the_pruned_operand(device, precision):
+    body = SparseMatmul(device, precision=precision, n=64, m=96, k=128, seed=4, library=_DenseLibrary())
+    assert body.work == {"flop": 2.0 * 96 * 64 * 128}
+    assert _run(body) <= (0.0 if precision == "int8" else 5e-3)
+    assert body.notes()["counted_as"] == "dense"
+
+
+@pytest.mark.parametrize("precision", ["bf16", "int8"])
+def test_a_wrong_sparse_result_is_no_figure(device, precision):
+    body = SparseMatmul(device, precision=precision, n=64, k=128, seed=4, library=_DenseLibrary(lossy=True))
+    with pytest.raises(WrongResultError, match="2:4"):
+        _run(body)
+
+
+def test_compression_runs_in_each_iteration_only_if_it_counts(device):
+    for counted, compressions in ((False, 1), (True, 4)):
+        library = _DenseLibrary()
+        body = SparseMatmul(device, precision="bf16", n=64, seed=4, setup_counted=counted, library=library)
+        for _ in range(3):
+            body.iterate()
+        assert library.compressions == compressions
+
+
 def test_pruning_keeps_the_two_largest_of_every_four():
     matrix = torch.tensor([[1.0, -5.0, 3.0, 2.0, 0.5, 0.1, -0.2, 0.25]])
     assert pruned(matrix).tolist() == [[0.0, -5.0, 3.0, 0.0, 0.5, 0.0, 0.0, 0.25]]
