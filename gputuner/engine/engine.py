@@ -103,6 +103,7 @@ class Engine:
             teller=teller,
             knowledge=self._knowledge,
             version=version("gputuner"),
+            data_dir=self._data_dir,
         )
 
         def body() -> None:

@@ -3,12 +3,14 @@
 import time
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gputuner.engine import admission
 from gputuner.engine.fingerprints import fingerprint
 from gputuner.engine.knowledge import Knowledge
 from gputuner.engine.loop import Interrupted, Loop
 from gputuner.engine.options import Options
+from gputuner.engine.peers import Peers
 from gputuner.engine.performer import Performer
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.sensors import SensorWatch
@@ -44,6 +46,8 @@ class Performance:
     teller: Teller
     knowledge: Knowledge
     version: str
+    data_dir: Path | None = None
+    """Where further cards are locked; None: nowhere."""
     _ending: dict[str, object] = field(default_factory=lambda: {})
     _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
 
@@ -52,10 +56,11 @@ class Performance:
         card = self.cards[0]
         loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick, self.teller.idle)
         workers = Workers(self.stage, loop, card, self._cap_bytes(card), self.teller.tell)
+        peers = Peers(self.stage.cards, self.stage.processes, self.data_dir)
         try:
             found = self._start(card)
             if self.spec.needs_worker:
-                self._measure(card, loop, workers, found)
+                self._measure(card, loop, workers, peers, found)
             else:
                 self._watch(card, loop, found)
         except Interrupted as interrupted:
@@ -69,6 +74,7 @@ class Performance:
             self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, text)
         finally:
             self._end_workers(workers)
+            peers.keep(())
             self.teller.end(**self._ending)
 
     def _start(self, card: CardInfo) -> Fingerprint:
@@ -90,7 +96,7 @@ class Performance:
             self.teller.tell(Warned, code=note.code, params=note.params)
         return found
 
-    def _measure(self, card: CardInfo, loop: Loop, workers: Workers, found: Fingerprint) -> None:
+    def _measure(self, card: CardInfo, loop: Loop, workers: Workers, peers: Peers, found: Fingerprint) -> None:
         loop.safety.work_starts()
         workers.take()
         ready = workers.ready_message or {}
@@ -113,7 +119,7 @@ class Performance:
         )
         budget_ns = int((self.spec.expected_s() * OVERTIME + OVERTIME_S) * 1e9)
         loop.deadline_ns = self.stage.clock.now_ns() + budget_ns
-        trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu)
+        trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu, peers=peers)
         self._perform(Performer(loop, trials, self.teller.tell, self.shared), context, loop)
 
     def _watch(self, card: CardInfo, loop: Loop, found: Fingerprint) -> None:

@@ -87,7 +87,7 @@ def allreduce(course: Course, effort: Effort) -> Steps:
         workload=spec.workload,
         params=spec.params(),
         measure_s=measure_s,
-        budget_s=measure_s + 2 * DEADLINE_S,
+        budget_s=measure_s + DEADLINE_S,
         peers=tuple(other.uuid for other in course.context.others[: MOST_RANKS - 1]) if not cpu else (),
     )
     for part, conditions in (yield from surveyed(course, "allreduce", work, hung="allreduce_hangs")):
