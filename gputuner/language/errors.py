@@ -109,6 +109,10 @@ _WORKER: dict[str, str] = {
         "This torch has no kernels for {card} (compute capability {capability}; it has {arch_list}); name a Python "
         "with another build of torch with --python."
     ),
+    "driver_too_old_for_kernels": N_(
+        "Our own kernels are compiled for CUDA {nvrtc_cuda}, but the driver offers {driver_cuda}; update the driver."
+    ),
+    "extra_missing": N_("The extra {extra} is missing; install it with: pip install 'gputuner[{extra}]'."),
     "driver_too_old_for_torch": N_(
         "This torch needs CUDA {torch_cuda}, but the driver offers {driver_cuda}; update the driver, or name a Python "
         "with a build for an older CUDA with --python."
