@@ -69,6 +69,7 @@ _PARAMS: dict[str, str] = {
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),
+    "top": N_("sides up to {value}"),
 }
 _SWITCHES: dict[str, str] = {
     "channels_last": N_("channels-last"),
@@ -78,6 +79,7 @@ _SWITCHES: dict[str, str] = {
     "eager": N_("without CUDA graph"),
     "pin": N_("pinned"),
     "persistent": N_("persistent"),
+    "fast_accumulate": N_("fast accumulation"),
 }
 _LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
@@ -86,6 +88,7 @@ _PHASES: dict[str, str] = {
     "alone": N_("alone"),
     "probe": "",
     "steady": "",
+    "search": N_("in the search"),
     "sweep": "",
     "memory": "",
     "limit": "",
@@ -120,6 +123,7 @@ _WORDS: dict[str, dict[str, str]] = {
         "dali_card": N_("decoded on the card by DALI"),
     },
     "library": {"nccl": "NCCL", "gloo": "gloo"},
+    "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
 _TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs"})
@@ -136,14 +140,20 @@ _FIXED = frozenset(
         "sequences",
         "shapes",
         "sizes",
+        "step",
         "switches",
         "threads",
         "tokens",
+        "transposed",
     ]
 )
 """The same for all figures of a survey, or lists of what its parts say one by one."""
-PRECISIONS = {"fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "bf16": "BF16", "fp8": "FP8"}
-
+PRECISIONS = {
+    "fp64": "FP64", "fp32": "FP32", "tf32": "TF32", "fp16": "FP16", "fp16-acc16": "FP16 acc16", "bf16": "BF16",
+    "fp8": "FP8", "int8": "INT8",
+}  # fmt: skip
+SIDES = ("m", "n", "k")
+"""Sides of a matrix product, told as one shape where all three are given."""
 
 RATIOS = frozenset({"co_run_slowdown", "co_run_gain"})
 
@@ -162,7 +172,11 @@ def step_result(result: str) -> str:
 
 def settings(params: Mapping[str, Scalar]) -> str:
     """The parameters of a step or figure in one line, the telling ones only."""
-    return listed(_setting(name, entry) for name, entry in params.items())
+    shape = " × ".join(str(params[side]) for side in SIDES) if all(side in params for side in SIDES) else ""
+    return listed(
+        (shape if name == "n" else "") if shape and name in SIDES else _setting(name, entry)
+        for name, entry in params.items()
+    )
 
 
 def point_title(point: Point) -> str:

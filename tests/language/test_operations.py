@@ -19,6 +19,16 @@ from gputuner.language.warnings import warning
             "4 workers, prefetch 2, pinned, without decoding",
         ),
         ({"mode": "round_trip", "kernels": 1}, "until it has run"),
+        (
+            {"precision": "fp8", "m": 64, "n": 128, "k": 256, "transposed": True, "fast_accumulate": True},
+            "FP8, 64 × 128 × 256, fast accumulation",
+        ),
+        ({"precision": "bf16", "n": 8192}, "BF16, 8192 × 8192"),
+        ({"precision": "int8", "top": 16384, "step": 256}, "INT8, sides up to 16384"),
+        (
+            {"m": 1, "n": 2, "k": 3, "setup_counted": False, "phase": "search"},
+            "1 × 2 × 3, without set-up, in the search",
+        ),
     ],
 )
 def test_settings_are_told_in_words(params, text):
