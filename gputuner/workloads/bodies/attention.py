@@ -144,9 +144,11 @@ class Attention:
             return None
         params = self._named(tensors, backend, direction)
         flop = self._flop(tensors, direction)
-        needs, free = self._score_bytes(tensors, direction), self._device.free_bytes()
-        if backend == "math" and free is not None and needs > free:
-            return gap(params, failures.OUT_OF_MEMORY, needs_bytes=needs, free_bytes=free)
+        if backend == "math":
+            self._device.release()  # what earlier settings left cached is free too
+            needs, free = self._score_bytes(tensors, direction), self._device.free_bytes()
+            if free is not None and needs > free:
+                return gap(params, failures.OUT_OF_MEMORY, needs_bytes=needs, free_bytes=free)
         last_s, last_flop = self._last.get((backend, direction), (0.0, flop))
         expected_s = last_s * flop / last_flop
         if expected_s and LEAST_ITERATIONS * expected_s > max(left_s, OVERRUN_S):

@@ -133,6 +133,7 @@ class Pair:
         """
         for start in {THERE: (0,), BACK: (1,), BOTH: (0, 1)}[direction]:
             source, target = self._sources[start], self._targets[1 - start]
-            wrong = int((source.cpu() != target.cpu()).sum())
-            if wrong:
+            sent, arrived = source.cpu(), target.cpu()
+            if not torch.equal(sent, arrived):
+                wrong = int((sent != arrived).sum())
                 raise WrongResultError(f"{wrong} of {source.numel()} bytes differ between the cards ({direction})")
