@@ -90,6 +90,11 @@ WARNINGS: dict[str, str] = {
     "benchmark_unavailable": N_("{benchmark} is left out: {reason}."),
     "benchmark_failed": N_("{benchmark} gave no figure: {reason}."),
     "benchmark_gap": N_("{benchmark} ({setting}) was left out: {reason}."),
+    "kernels_unavailable": N_("Our own kernels cannot run here ({message}); torch measures instead, where it can."),
+    "regions_slow_area": N_(
+        "A part of the VRAM is slower: {bytes:bytes} from {offset:bytes} on read at {fraction:fraction} of the usual "
+        "rate."
+    ),
     "loader_one_core": N_(
         "The worker may use {cores} of {host_cores} cores (affinity or quota), so more loader processes cannot help; "
         "it is not the loader that does not scale."

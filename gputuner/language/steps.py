@@ -25,6 +25,8 @@ STEPS: dict[str, str] = {
     "bench_matmul": N_("matrix product"),
     "bench_stream_sweep": N_("memory bandwidth over sizes"),
     "bench_stream": N_("memory bandwidth"),
+    "bench_chase": N_("memory latency over footprints"),
+    "bench_regions": N_("VRAM by region"),
     "bench_resnet50": N_("ResNet-50 training"),
     "bench_bert": N_("BERT-large training"),
     "bench_edsr": N_("EDSR training"),

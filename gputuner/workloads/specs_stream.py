@@ -60,9 +60,9 @@ class StreamSweepSpec:
         return {"operation": self.operation, "largest_bytes": self.largest_bytes}
 
 
-def dram_footprint(cache_bytes: int, free_bytes: int, most_bytes: int) -> int:
-    """Footprint of all arrays for a figure of DRAM: beyond ``BEYOND_CACHE`` caches, in half of what is free."""
-    wanted = min(most_bytes, max(BEYOND_CACHE * cache_bytes, DRAM_LEAST_BYTES))
+def dram_footprint(cache_bytes: int, free_bytes: int, most_bytes: int, caches: int = BEYOND_CACHE) -> int:
+    """Footprint of all arrays for a figure of DRAM: beyond ``caches`` last caches, in half of what is free."""
+    wanted = min(most_bytes, max(caches * cache_bytes, DRAM_LEAST_BYTES))
     return max(16 * LEAST_BYTES, min(wanted, free_bytes // 2) // LEAST_BYTES * LEAST_BYTES)
 
 

@@ -7,10 +7,12 @@ from gputuner.experiments.benchmarks.benchmark import Benchmark
 from gputuner.experiments.benchmarks.conv import BENCHMARKS_CONV
 from gputuner.experiments.benchmarks.gemm import BENCHMARKS_GEMM
 from gputuner.experiments.benchmarks.inference import BENCHMARKS_INFERENCE
+from gputuner.experiments.benchmarks.latency import BENCHMARKS_LATENCY
 from gputuner.experiments.benchmarks.launch import BENCHMARKS_LAUNCH
 from gputuner.experiments.benchmarks.links import BENCHMARKS_LINKS
 from gputuner.experiments.benchmarks.loader import BENCHMARKS_LOADER
 from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY
+from gputuner.experiments.benchmarks.regions import BENCHMARKS_REGIONS
 from gputuner.experiments.benchmarks.training import BENCHMARKS_TRAINING
 from gputuner.model.errors import UsageError
 
@@ -19,6 +21,8 @@ BENCHMARKS: tuple[Benchmark, ...] = (
     *BENCHMARKS_ATTENTION,
     *BENCHMARKS_CONV,
     *BENCHMARKS_MEMORY,
+    *BENCHMARKS_LATENCY,
+    *BENCHMARKS_REGIONS,
     *BENCHMARKS_LINKS,
     *BENCHMARKS_TRAINING,
     *BENCHMARKS_INFERENCE,

@@ -16,6 +16,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "copy": "copy:Copy",
     "stream": "stream:Stream",
     "stream_sweep": "stream:StreamSweep",
+    "regions": "regions:Regions",
     "resnet50": "resnet50:ResNet50Training",
     "bert": "bert:BertTraining",
     "edsr": "edsr:EdsrTraining",

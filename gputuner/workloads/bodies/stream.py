@@ -174,6 +174,7 @@ class StreamSweep:
             t1_ns=time.monotonic_ns(),
             work=dict(stream.work),
             relative_error=stream.relative_error(),
+            notes={"kernel": "torch"},
         )
 
     def notes(self) -> "dict[str, Fact]":

@@ -11,6 +11,7 @@ from gputuner.workloads.simulated_costs.links import allreduce, loader, peer_tra
 from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
 from gputuner.workloads.simulated_costs.operations import attention, conv, launch
+from gputuner.workloads.simulated_costs.probes import chase, regions
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
 
@@ -29,6 +30,8 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
 SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
     "matmul_search": matmul_search,
     "stream_sweep": stream_sweep,
+    "chase": chase,
+    "regions": regions,
     "decode": decode,
     "attention": attention,
     "conv": conv,

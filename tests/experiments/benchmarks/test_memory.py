@@ -4,6 +4,12 @@ import pytest
 
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY
+from gputuner.experiments.benchmarks.own_kernels import with_kernels
+from gputuner.experiments.course import Course
+from gputuner.experiments.protocol import PlanContext
+from gputuner.model.cards import CardInfo
+from gputuner.model.fingerprint import Fingerprint, HostFingerprint
+from gputuner.model.steps import Done, UserCodeFailed, Work
 from gputuner.workloads.simulated_costs.memory import ARRAYS as SIMULATED_ARRAYS
 from gputuner.workloads.specs_stream import ARRAYS, OPERATIONS
 
@@ -36,6 +42,40 @@ def test_value_times_seconds_is_the_bytes_counted(points):
     for point in points:
         assert point.extra["bytes"] == point.params["bytes"]
         assert point.value * point.extra["seconds"] == pytest.approx(point.extra["bytes"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "runtimes"), [("extra_missing", ["kernels", "torch"]), ("wrong_result", ["kernels"])]
+)
+def test_a_card_is_asked_through_our_kernels_and_torch_is_the_fallback(reason, runtimes):
+    context = PlanContext(
+        card=CardInfo(uuid="GPU-1", index=0, name="card", memory_total_bytes=24 << 30),
+        torch=None, fingerprint=Fingerprint(host=HostFingerprint(readings={})), processes=None, budget_s=600.0,
+        free_bytes=20 << 30, kernels=True,
+    )  # fmt: skip
+    work = Work(label="bench_stream", workload="stream", params={}, measure_s=1.0, budget_s=2.0)
+    failure = UserCodeFailed(message="", traceback="", reason=reason)
+    answers = {"kernels": failure, "torch": Done()}
+    got, asked = [], []
+
+    def plan():
+        got.append((yield from with_kernels(Course(context, 0.0), work, 1.0)))
+
+    steps = plan()
+    answer = None
+    while not got:
+        step = next(steps, None) if answer is None else sent(steps, answer)
+        asked += [step.runtime] if isinstance(step, Work) else []
+        answer = answers[step.runtime] if isinstance(step, Work) else Done()
+    assert asked == runtimes
+    assert got == [answers[runtimes[-1]]]
+
+
+def sent(steps, answer):
+    try:
+        return steps.send(answer)
+    except StopIteration:
+        return None
 
 
 def test_the_simulation_counts_as_the_worker_does():

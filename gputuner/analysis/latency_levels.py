@@ -1,0 +1,125 @@
+"""Levels of a memory from its latency over footprints: L1, L2 (near and far halves where it is divided), DRAM.
+
+A level is a plateau: footprints in a row whose latencies lie within :data:`BAND` of each other. Between two levels the
+latency of a footprint is a mixture that no access has; such points belong to no level and are averaged into none.
+Beyond DRAM's plateau the latency rises again where the translation buffers no longer reach.
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BAND = 0.06
+"""Highest over lowest latency of a plateau, less one."""
+SAME = 0.15
+"""Neighbouring plateaus closer than this are one that slopes (translations that miss)."""
+LEAST_POINTS = 3
+L1_MOST_BYTES = 1 << 20
+"""No L1 of an SM is larger (256 KiB in 2024)."""
+CACHE_HOLDS = 1.05
+"""A footprint of so many L2 still counts as cached; beyond is DRAM."""
+TLB_RISE = 0.10
+"""Above DRAM's plateau by this share: the translation buffers do not reach any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One level. ``latency_s`` of an access in seconds; footprints from ``least_bytes`` to ``most_bytes`` lie on it."""
+
+    name: str
+    """``l1``, ``l2``, ``l2_near``, ``l2_far``, ``dram``."""
+    latency_s: float
+    least_bytes: int
+    most_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """All levels, nearest first.
+
+    ``tlb_reach_bytes``: the largest footprint whose address translations are at hand; None: no end was seen.
+    """
+
+    levels: tuple[Level, ...]
+    tlb_reach_bytes: int | None = None
+
+    def of(self, footprint: int) -> str:
+        """The level that a footprint lies on; ``between``: on none."""
+        return next((v.name for v in self.levels if v.least_bytes <= footprint <= v.most_bytes), "between")
+
+
+Curve = Sequence[tuple[int, float]]
+
+
+def levels(curve: Curve, l2_bytes: int) -> Levels:
+    """The levels of a latency curve.
+
+    Args:
+        curve: footprints in bytes with the latency of an access in seconds, in any order.
+        l2_bytes: size of the L2; 0: not known.
+    """
+    points = sorted(curve)
+    plateaus = _merged([points[a:b] for a, b in _plateaus([latency for _, latency in points])])
+    if not plateaus:
+        return Levels(levels=())
+    named = _named(plateaus, l2_bytes)
+    dram = next((v for v in named if v.name == "dram"), None)
+    return Levels(levels=tuple(named), tlb_reach_bytes=_tlb_reach(points, dram) if dram else None)
+
+
+def _plateaus(latencies: Sequence[float]) -> list[tuple[int, int]]:
+    """Stretches [start, end) within the band, the longest first taken, in order."""
+    stretches: list[tuple[int, int]] = []
+    for start in range(len(latencies)):
+        end, low, high = start, latencies[start], latencies[start]
+        while end < len(latencies):
+            low, high = min(low, latencies[end]), max(high, latencies[end])
+            if high > low * (1 + BAND):
+                break
+            end += 1
+        stretches.append((start, end))
+    chosen: list[tuple[int, int]] = []
+    for start, end in sorted(stretches, key=lambda s: (s[0] - s[1], s[0])):
+        if end - start >= LEAST_POINTS and all(end <= a or start >= b for a, b in chosen):
+            chosen.append((start, end))
+    return sorted(chosen)
+
+
+def _merged(plateaus: list[list[tuple[int, float]]]) -> list[list[tuple[int, float]]]:
+    """Neighbours that differ little are one: the nearer keeps its latency, so the longer of the two counts."""
+    merged: list[list[tuple[int, float]]] = []
+    for plateau in plateaus:
+        if merged and _latency(plateau) <= _latency(merged[-1]) * (1 + SAME):
+            longer = max(merged[-1], plateau, key=len)
+            middle = _latency(longer)
+            both = merged[-1] + plateau
+            merged[-1] = sorted((size, middle) for size, _ in both)
+        else:
+            merged.append(plateau)
+    return merged
+
+
+def _latency(plateau: Sequence[tuple[int, float]]) -> float:
+    return statistics.median(latency for _, latency in plateau)
+
+
+def _named(plateaus: list[list[tuple[int, float]]], l2_bytes: int) -> list[Level]:
+    first = plateaus[0]
+    l1 = [first] if first[0][0] < L1_MOST_BYTES and first[-1][0] <= L1_MOST_BYTES and len(plateaus) > 1 else []
+    rest = plateaus[len(l1) :]
+    if l2_bytes:
+        cached = [p for p in rest if statistics.median(size for size, _ in p) <= l2_bytes * CACHE_HOLDS]
+        beyond = rest[len(cached) :]
+    else:
+        cached, beyond = rest[:-1], rest[-1:]
+    names = ["l2"] if len(cached) == 1 else ["l2_near", "l2_far"]
+    ends = cached if len(cached) < 3 else [cached[0], cached[-1]]
+    found = [("l1", p) for p in l1] + list(zip(names, ends, strict=False)) + [("dram", p) for p in beyond[:1]]
+    return [Level(name=name, latency_s=_latency(p), least_bytes=p[0][0], most_bytes=p[-1][0]) for name, p in found]
+
+
+def _tlb_reach(points: Curve, dram: Level) -> int | None:
+    above = [size for size, latency in points if size > dram.least_bytes and latency > dram.latency_s * (1 + TLB_RISE)]
+    if not above:
+        return None
+    return max((size for size, _ in points if size < above[0]), default=None)

@@ -1,0 +1,109 @@
+"""Levels found in latency curves shaped like those of published chips."""
+
+import math
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gputuner.analysis.latency_levels import levels
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+
+# te42kyfo/gpu-benches, gpu-latency: latencies in ns; capacities of the levels in bytes
+CHIPS = {
+    "V100": ([("l1", 22, 110 * KIB), ("l2", 156, 5.5 * MIB), ("dram", 315, math.inf)], 6 * MIB),
+    "A100": (
+        [("l1", 26, 180 * KIB), ("l2_near", 151, 18 * MIB), ("l2_far", 302, 39 * MIB), ("dram", 405, math.inf)],
+        40 * MIB,
+    ),
+    "H100 PCIe": (
+        [("l1", 19, 220 * KIB), ("l2_near", 151, 24 * MIB), ("l2_far", 263, 49 * MIB), ("dram", 372, math.inf)],
+        50 * MIB,
+    ),
+    "L40": ([("l1", 15, 110 * KIB), ("l2", 111, 90 * MIB), ("dram", 254, math.inf)], 96 * MIB),
+}
+
+
+def sizes(l2):
+    octaves = {round(4096 * 2 ** (k / 3)) // 1024 * 1024 for k in range(61)}
+    return sorted(octaves | {k * l2 // 8 for k in range(3, 11)})
+
+
+def curve(chip, noise=0.0, seed=0, tlb=math.inf, mixing=1.25):
+    """Each level's latency up to its capacity; from there to ``mixing`` times it, a mixture with the next."""
+    found, l2 = CHIPS[chip]
+    rng = random.Random(seed)
+    points = []
+    for size in sizes(l2):
+        value = found[-1][1]
+        for (_, near, capacity), (_, far, _) in pairwise(found):
+            if size <= capacity * mixing:
+                share = min(1.0, max(0.0, (size / capacity - 1.0) / (mixing - 1.0)))
+                value = near + (far - near) * share
+                break
+        if size > tlb:
+            value *= 1 + 0.12 * math.log2(size / tlb)
+        points.append((size, value * 1e-9 * rng.lognormvariate(0.0, noise)))
+    return points, l2
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.004, 0.01])
+@pytest.mark.parametrize("chip", list(CHIPS))
+def test_published_chips_have_their_levels(chip, noise):
+    points, l2 = curve(chip, noise)
+    found = levels(points, l2)
+    expected = CHIPS[chip][0]
+    assert [v.name for v in found.levels] == [name for name, _, _ in expected]
+    for level, (_, latency, _) in zip(found.levels, expected, strict=True):
+        assert level.latency_s == pytest.approx(latency * 1e-9, rel=0.02)
+
+
+def test_near_and_far_are_not_averaged_and_what_lies_between_is_on_no_level():
+    points, l2 = curve("A100")
+    found = levels(points, l2)
+    between = [size for size, latency in points if 160e-9 < latency < 290e-9]
+    assert between
+    assert {found.of(size) for size in between} == {"between"}
+    assert found.of(4 * KIB) == "l1"
+    assert found.of(4 * MIB) == "l2_near"
+    assert found.of(35 * MIB) == "l2_far"
+    assert found.of(2 * GIB) == "dram"
+
+
+def test_translations_that_miss_are_no_level_but_their_reach_is_told():
+    points, l2 = curve("H100 PCIe", tlb=512 * MIB)
+    found = levels(points, l2)
+    assert [v.name for v in found.levels] == ["l1", "l2_near", "l2_far", "dram"]
+    assert found.levels[-1].latency_s == pytest.approx(372e-9, rel=0.03)
+    assert found.tlb_reach_bytes is not None
+    # 10 % above the plateau is reached 0.83 octaves on
+    assert 512 * MIB <= found.tlb_reach_bytes <= 1024 * MIB
+    assert levels(*curve("H100 PCIe")).tlb_reach_bytes is None
+
+
+@pytest.mark.parametrize("chip", ["V100", "L40"])
+def test_an_l2_of_unknown_size_is_told_by_the_curve(chip):
+    points, _ = curve(chip)
+    assert [v.name for v in levels(points, 0).levels] == ["l1", "l2", "dram"]
+
+
+def test_two_measurements_of_one_chip_agree():
+    first, second = (levels(*curve("H100 PCIe", 0.005, seed)) for seed in (1, 2))
+    for one, other in zip(first.levels, second.levels, strict=True):
+        assert one.latency_s == pytest.approx(other.latency_s, rel=0.02)
+
+
+def test_a_curve_of_nothing_has_no_levels():
+    assert levels([], 1 << 20).levels == ()
+    assert levels([(4096, 2e-8), (8192, 3e-8)], 1 << 20).levels == ()
+
+
+@given(st.lists(st.tuples(st.integers(1024, 1 << 34), st.floats(1e-9, 1e-5)), max_size=60), st.integers(0, 1 << 27))
+def test_any_curve_gives_levels_in_order(points, l2):
+    found = levels(points, l2).levels
+    assert [v.least_bytes for v in found] == sorted(v.least_bytes for v in found)
+    assert len({v.name for v in found}) == len(found)
+    assert all(a.most_bytes <= b.least_bytes for a, b in pairwise(found))
