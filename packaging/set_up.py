@@ -97,8 +97,16 @@ def ensure_venv() -> None:
 def step_app() -> None:
     """The program and its libraries."""
     ensure_venv()
-    say("installing the program's libraries (about 250 MB with Qt)")
-    pip("--editable", f"{ROOT}[words]")
+    extras = extras_for(driver_version())
+    beside = ", and 150 MB to compile our own kernels" if "kernels" in extras else ""
+    say(f"installing the program's libraries (about 250 MB with Qt{beside})")
+    pip("--editable", f"{ROOT}[{','.join(extras)}]")
+
+
+def extras_for(driver: str | None) -> tuple[str, ...]:
+    """What the program is installed with: our own kernels only where a driver can run them (CUDA 13 or newer)."""
+    can = driver is not None and version_of(driver)[0] >= DRIVER_FOR_CUDA[TORCH_CUDA]
+    return ("words", "kernels") if can else ("words",)
 
 
 def step_checks() -> None:

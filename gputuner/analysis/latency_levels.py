@@ -105,7 +105,7 @@ def _latency(plateau: Sequence[tuple[int, float]]) -> float:
 
 def _named(plateaus: list[list[tuple[int, float]]], l2_bytes: int) -> list[Level]:
     first = plateaus[0]
-    l1 = [first] if first[0][0] < L1_MOST_BYTES and first[-1][0] <= L1_MOST_BYTES and len(plateaus) > 1 else []
+    l1 = [first] if first[-1][0] <= L1_MOST_BYTES else []
     rest = plateaus[len(l1) :]
     if l2_bytes:
         cached = [p for p in rest if statistics.median(size for size, _ in p) <= l2_bytes * CACHE_HOLDS]

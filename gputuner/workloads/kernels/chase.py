@@ -101,7 +101,7 @@ class Chase:
         """One part for each footprint."""
         self._bring_clock_up()
         for place, size in enumerate(self._sizes):
-            if pace.stopped() or (pace.left_s() <= 0 and place):
+            if pace.stopped() or (pace.left_s() < -pace.measure_s and place):  # without its end a curve has no DRAM
                 return
             yield self._part(size, max(0.0, pace.left_s()) / (len(self._sizes) - place))
 

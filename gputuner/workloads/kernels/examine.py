@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from importlib.metadata import version
 from typing import Any
 
 from gputuner.workloads.bodies.build import UnusableError, driver_runs
@@ -35,7 +36,7 @@ def examine(_device: str, memory_cap_bytes: int | None) -> tuple[KernelsDevice, 
     device = KernelsDevice(facts, CudaRuntime(core), memory_cap_bytes)
     return device, {
         "python": platform.python_version(),
-        "cuda_core": str(getattr(core, "__version__", "")),
+        "cuda_core": version("cuda-core"),
         "nvrtc": built,
         "interpreter": sys.executable,
         "device": "kernels",

@@ -52,7 +52,7 @@ class StreamSweep:
         """One part for each size."""
         sizes = self.sizes()
         for place, size in enumerate(sizes):
-            if pace.stopped() or (pace.left_s() <= 0 and place):
+            if pace.stopped() or (pace.left_s() < -pace.measure_s and place):  # a curve without its end says little
                 return
             yield self._part(size, max(0.0, pace.left_s()) / (len(sizes) - place))
 

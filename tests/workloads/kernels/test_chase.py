@@ -11,7 +11,7 @@ from gputuner.workloads.kernels.chase import BEYOND_CACHE, LEAST_NODES, Chase, f
 from tests.workloads.kernels.fake_runtime import CACHE_BYTES, FakeRuntime, fake_device
 
 LINE = 128
-PACE = Pace(measure_s=0.1, left_s=lambda: 0.001, stopped=lambda: False)
+PACE = Pace(measure_s=0.1, left_s=lambda: 0.0, stopped=lambda: False)
 
 
 @given(st.integers(2, 4000), st.integers(0, 2**32 - 1))
