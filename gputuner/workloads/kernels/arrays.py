@@ -29,8 +29,12 @@ WORDS = (0x3F9DF3B6, 0xBF317218)
 class Arrays:
     """Room for one operation over up to ``size`` bytes an array."""
 
-    def __init__(self, device: KernelsDevice, operation: str, size: int, seed: int) -> None:
-        """Raises: UnsupportedError: no such operation."""
+    def __init__(self, device: KernelsDevice, operation: str, size: int, seed: int, flush_bytes: int = 0) -> None:
+        """Allocate and fill; ``flush_bytes``: of further room in all arrays together, for :meth:`flush`.
+
+        Raises:
+            UnsupportedError: no such operation.
+        """
         if operation not in ARRAYS:
             raise UnsupportedError(f"unknown operation: {operation}")
         self._device = device
@@ -42,6 +46,8 @@ class Arrays:
         self._kernels: Mapping[str, Kernel] = device.kernels(stream_source(operation, capability), names)
         self._checks = device.kernels(checks_source(), CHECK_NAMES)
         self._fill_grid = Grid(blocks=8 * device.sm_count, threads=FILL_THREADS)
+        self._beyond, self._flush_bytes = size, flush_bytes // ARRAYS[operation] // 4096 * 4096
+        size += self._flush_bytes
         self._first = device.allocate(size)
         self._second = device.allocate(size) if operation == "triad" else self._first
         self._target = device.allocate(size) if operation in ("copy", "scale", "triad") else self._first
@@ -59,11 +65,21 @@ class Arrays:
     def run(self, way: Way, size: int, passes: int) -> None:
         """Queue the operation over the first ``size`` bytes of each array."""
         self._word = 1 - self._word
+        self._launch(way, 0, size, passes)
+
+    def flush(self, way: Way) -> None:
+        """Queue the operation elsewhere: the L2 is left as a pass leaves it, but with nothing of these arrays.
+
+        Filling it with writes would leave lines that the next pass must write back; reading, none.
+        """
+        if self._flush_bytes:
+            self._launch(way, self._beyond, self._flush_bytes, 1)
+
+    def _launch(self, way: Way, offset: int, size: int, passes: int) -> None:
         grid = way.grid(size, passes, self._device.sm_count)
         kernel = self._kernels[way.variant.name(self._operation)]
-        self._device.runtime.launch(
-            kernel, grid, self._first, self._second, self._target, self._sums, size // 16, passes, WORDS[self._word]
-        )
+        addresses = (place + offset for place in (self._first, self._second, self._target))
+        self._device.runtime.launch(kernel, grid, *addresses, self._sums, size // 16, passes, WORDS[self._word])
 
     def check(self, way: Way, size: int) -> float:
         """0: every bit of the last result is right, and of one more pass onto zeros.

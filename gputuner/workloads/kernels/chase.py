@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.failures import WrongResultError
 from gputuner.workloads.bodies.survey import Pace, Part
-from gputuner.workloads.kernels.chase_source import NAMES, RESULT_BYTES, UNROLL, chase_source
+from gputuner.workloads.kernels.chase_source import NAMES, RESULT_BYTES, SECTOR_BYTES, UNROLL, chase_source
 from gputuner.workloads.kernels.device import KernelsDevice
 from gputuner.workloads.kernels.runtime import Grid
 
@@ -123,7 +123,7 @@ class Chase:
         grid = Grid(blocks=4 * self._device.sm_count, threads=256)
         runtime.launch(self._kernels["link"], grid, self._base, self._order, count, self._stride)
         if made.cold and self._flush_bytes:
-            runtime.clear(self._flush, self._flush_bytes)
+            runtime.launch(self._kernels["look"], grid, self._flush, self._flush_bytes // SECTOR_BYTES)
         return made
 
     def _start(self, made: Track) -> int:

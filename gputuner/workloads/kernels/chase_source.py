@@ -5,12 +5,21 @@ from gputuner.workloads.kernels.source import common
 UNROLL = 16
 """Loads in a row without a branch between."""
 RESULT_BYTES = 24
-NAMES = ("link", "chase")
+NAMES = ("link", "look", "chase")
+SECTOR_BYTES = 32
+"""Least that an L2 fetches."""
 
 CHASE = """
 extern "C" __global__ void link(u64 base, const u32* order, u64 count, u64 stride) {
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x)
     *(u64*)(base + order[i] * stride) = base + order[i + 1 < count ? i + 1 : 0] * stride;
+}
+
+extern "C" __global__ void look(u64 base, u64 count) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    u32 value;
+    asm volatile("ld.global.cg.b32 %0, [%1];" : "=r"(value) : "l"(base + i * SECTOR));
+  }
 }
 
 __device__ __forceinline__ u64 nanoseconds() {
@@ -44,5 +53,5 @@ extern "C" __global__ void chase(u64 start, u64 base, u64 touched, u64 stride, u
 
 
 def chase_source() -> str:
-    """The two kernels."""
-    return common() + CHASE.replace("UNROLL", str(UNROLL))
+    """Link the nodes, look at other memory until the L2 holds nothing else, chase."""
+    return common() + CHASE.replace("UNROLL", str(UNROLL)).replace("SECTOR", str(SECTOR_BYTES))

@@ -9,6 +9,8 @@ driver of the same major CUDA version loads.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gputuner.workloads.kernels.runtime import Argument, Grid, Kernel, Mark
 
 EVENT_BLOCKING_SYNC = 1
@@ -111,15 +113,16 @@ class CudaRuntime:
     def write(self, address: int, data: bytes) -> None:
         """Copy to the card."""
         self.synchronise()
-        self._check(self._driver.cuMemcpyHtoD(address, data, len(data)), "copy to the card")
+        place = np.frombuffer(data, np.uint8).ctypes.data
+        self._check(self._driver.cuMemcpyHtoD(address, place, len(data)), "copy to the card")
         self.synchronise()  # pageable memory: the call returns before the card has all of it
 
     def read(self, address: int, size: int) -> bytes:
         """Copy from the card."""
         self.synchronise()
-        data = bytearray(size)
-        self._check(self._driver.cuMemcpyDtoH(data, address, size), "copy from the card")
-        return bytes(data)
+        data = np.empty(size, np.uint8)
+        self._check(self._driver.cuMemcpyDtoH(data.ctypes.data, address, size), "copy from the card")
+        return data.tobytes()
 
     def clear(self, address: int, size: int) -> None:
         """Zeros."""

@@ -12,8 +12,8 @@ SPIN_CYCLES = (400_000, 1_400_000)
 """Two spins of known length; the difference cancels the launch. Together about 1 ms."""
 PLAUSIBLE_MHZ = (100.0, 5000.0)
 """Outside of this a spin was interrupted (another process had the card)."""
-AHEAD_CYCLES = 120_000
-"""About 60 to 100 µs, in which the host queues a kernel and a mark."""
+AHEAD_CYCLES = 200_000
+"""About 100 to 150 µs, in which the host queues a kernel and a mark."""
 ONE = Grid(blocks=1, threads=1)
 
 

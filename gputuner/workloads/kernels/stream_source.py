@@ -54,7 +54,8 @@ STEPS = {
 """What is done for vector ``i``: first all loads of a tile are queued, then the rest."""
 
 KERNEL = """
-extern "C" __global__ void NAME(const vec* a, const vec* b, vec* out, u32* sums, u64 n, u64 passes, u64 word_) {
+extern "C" __global__ void __launch_bounds__(1024) NAME(
+    const vec* a, const vec* b, vec* out, u32* sums, u64 n, u64 passes, u64 word_) {
   const u32 word = (u32)word_, size = blockDim.x * UNROLL;
   const u64 tiles = (n + size - 1) / size, whole = n / size, turns = tiles * passes, step = gridDim.x % tiles;
   u64 tile = blockIdx.x % tiles;

@@ -1,7 +1,8 @@
 """Bandwidth over sizes, from the L2 into DRAM.
 
 Small footprints are gone through many times in one launch and stay in the L2 on purpose (loads pass the L1). From four
-L2 on, a buffer of twice the L2 is written between two timed passes, so that each finds nothing of the last one there.
+L2 on, the operation goes over other memory of twice the L2 between two timed passes, so that each finds nothing of the
+last one there, and as many lines to be written back as it leaves.
 """
 
 import time
@@ -18,6 +19,7 @@ SMALLEST_BYTES = 256 << 10
 PER_OCTAVE = 2
 BEYOND_CACHE = 4
 """From so many L2 on nothing of the last pass is to be found there."""
+FLUSH_CACHES = 2
 LAUNCH_S = 0.0003
 """A launch should take so long: the gap to the next one is a microsecond."""
 MOST_PASSES = 4096
@@ -33,10 +35,8 @@ class StreamSweep:
         self._operation = operation
         self._count = ARRAYS.get(operation, 1)
         self._largest = max(4096, largest_bytes // self._count // 4096 * 4096)
-        self._arrays = Arrays(device, operation, self._largest, seed)
+        self._arrays = Arrays(device, operation, self._largest, seed, FLUSH_CACHES * device.cache_bytes)
         self._ways = ways(self._arrays.variants)
-        self._flush_bytes = 2 * device.cache_bytes
-        self._flush = device.allocate(self._flush_bytes) if self._flush_bytes else 0
         self.work: dict[str, float] = {}
 
     def sizes(self) -> list[int]:
@@ -57,9 +57,9 @@ class StreamSweep:
             yield self._part(size, max(0.0, pace.left_s()) / (len(sizes) - place))
 
     def _part(self, size: int, seconds: float) -> Part:
-        cold = self._flush_bytes > 0 and size * self._count >= BEYOND_CACHE * self._device.cache_bytes
+        cold = self._device.cache_bytes > 0 and size * self._count >= BEYOND_CACHE * self._device.cache_bytes
         passes = 1 if cold else self._passes(size)
-        way = fastest(self._ways, lambda way: self._once(way, size, passes), TUNE_S)
+        way = fastest(self._ways, lambda way: self._once(way, size, passes, cold), TUNE_S)
         t0_ns = time.monotonic_ns()
         until_ns = t0_ns + int(1e9 * max(0.0, seconds - TUNE_S))
 
@@ -80,11 +80,13 @@ class StreamSweep:
     def _passes(self, size: int) -> int:
         """So many that a launch is long beside the gap to the next one."""
         way, passes = self._ways[0], 1
-        while passes < MOST_PASSES and self._once(way, size, passes) < LAUNCH_S:
+        while passes < MOST_PASSES and self._once(way, size, passes, False) < LAUNCH_S:
             passes *= 2
         return passes
 
-    def _once(self, way: Way, size: int, passes: int) -> float:
+    def _once(self, way: Way, size: int, passes: int, cold: bool) -> float:
+        if cold:
+            self._arrays.flush(way)
         return self._device.timed(lambda: self._arrays.run(way, size, passes))
 
     def _warm(self, way: Way, size: int, passes: int, more: Callable[[int], bool]) -> list[float]:
@@ -98,8 +100,7 @@ class StreamSweep:
     def _flushed(self, way: Way, size: int, more: Callable[[int], bool]) -> list[float]:
         done: list[float] = []
         while more(len(done)):
-            self._device.runtime.clear(self._flush, self._flush_bytes)
-            done.append(self._once(way, size, 1))
+            done.append(self._once(way, size, 1, True))
         return done
 
     def notes(self) -> dict[str, Fact]:

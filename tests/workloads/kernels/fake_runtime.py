@@ -1,5 +1,6 @@
 """A card without kernels: memory is NumPy's, a launch does what the kernel's name says, time follows from bytes."""
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,13 +36,12 @@ class FakeRuntime:
     """Operations that are not performed (a card that computes nonsense)."""
     alias: dict[int, int] = field(default_factory=dict)
     """Number of an allocation → number of the one whose cells it shares."""
-    last_cleared: int = 0
 
     def start(self):
         pass
 
     def compile(self, source, names):
-        assert all(f"__global__ void {name}(" in source for name in names)
+        assert all(re.search(rf"__global__ void (\S+ )?{name}\(", source) for name in names)
         self.sources.append(source)
         return {name: name for name in names}
 
@@ -76,7 +76,6 @@ class FakeRuntime:
 
     def clear(self, address, size):
         self.view(address, size, np.uint8)[:] = 0
-        self.last_cleared = size
         self.now += size / DRAM
 
     def mark(self):
@@ -140,6 +139,10 @@ class FakeRuntime:
         lines = self.view(order, count).astype(np.uint64)
         room = self.view(base, len(self.held[base]) // 8, np.uint64)
         room[(lines * stride // 8).astype(np.int64)] = base + np.roll(lines, -1) * stride
+
+    def _look(self, base, count):
+        assert 32 * count <= len(self.held[base])
+        self.now += 32 * count / DRAM
 
     def _chase(self, start, base, touched, stride, steps, result):
         assert steps % UNROLL == 0

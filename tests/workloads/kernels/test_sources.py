@@ -48,7 +48,7 @@ def test_turing_has_no_policies_of_the_l2():
 def test_a_kernel_for_each_unrolling_and_hint():
     source = stream_source("triad", (9, 0))
     for variant in variants((9, 0)):
-        assert source.count(f"void {variant.name('triad')}(") == 1
+        assert source.count(f" {variant.name('triad')}(") == 1
     assert source.count("asm volatile") % len(variants((9, 0))) == 0
 
 
