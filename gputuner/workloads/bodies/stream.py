@@ -22,7 +22,7 @@ SCALAR = 0.75
 SMALLEST_BYTES = 256 << 10
 PER_OCTAVE = 2
 WINDOW_S = 0.004
-LEAST_WINDOWS = 20
+LEAST_WINDOWS = 24
 SUM_TOLERANCE = 1e-4
 """Relative to the sum of magnitudes: FP32 sums by tree, of up to 10⁹ numbers."""
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.failures import WrongResultError
 from gputuner.workloads.bodies.survey import Pace, Part
-from gputuner.workloads.kernels.chase_source import NAMES, RESULT_BYTES, SECTOR_BYTES, UNROLL, chase_source
+from gputuner.workloads.kernels.chase_source import NAMES, RESULT_BYTES, SECTOR_BYTES, SEGMENTS, UNROLL, chase_source
 from gputuner.workloads.kernels.device import KernelsDevice
 from gputuner.workloads.kernels.runtime import Grid
 
@@ -66,7 +66,7 @@ def track(footprint: int, stride: int, cache_bytes: int, rng: np.random.Generato
 
 
 def _whole(steps: int) -> int:
-    return -(-steps // UNROLL) * UNROLL
+    return -(-steps // (UNROLL * SEGMENTS)) * UNROLL * SEGMENTS
 
 
 def footprints(largest: int, cache_bytes: int) -> list[int]:
@@ -110,7 +110,8 @@ class Chase:
         at, before = self._start(made), 0.0
         until = time.monotonic() + SETTLE_S
         while time.monotonic() < until:
-            at, _, seconds = self._window(made, at)
+            at, _, each = self._window(made, at)
+            seconds = sum(each) / len(each)
             if abs(seconds - before) <= SETTLED * before:
                 return
             before = seconds
@@ -129,16 +130,21 @@ class Chase:
     def _start(self, made: Track) -> int:
         return self._base + int(made.order[0]) * self._stride
 
-    def _window(self, made: Track, at: int) -> tuple[int, float, float]:
-        """Chase once from ``at``: where it ended, cycles and seconds for each access."""
+    def _window(self, made: Track, at: int) -> tuple[int, float, list[float]]:
+        """Chase once from ``at``: where it ended, cycles of an access, and seconds of one in each stretch.
+
+        A stretch is too short for the coarse timer of some chips: its cycles are told in seconds by the whole's.
+        """
         runtime = self._device.runtime
         touched = 0 if made.cold else len(made.order)
         one = Grid(blocks=1, threads=THREADS)
         runtime.launch(
             self._kernels["chase"], one, at, self._base, touched, self._stride, made.steps, self._result
         )  # fmt: skip
-        end, cycles, nanoseconds = np.frombuffer(runtime.read(self._result, RESULT_BYTES), np.uint64).tolist()
-        return end, cycles / made.steps, nanoseconds / 1e9 / made.steps
+        end, nanoseconds, *cycles = np.frombuffer(runtime.read(self._result, RESULT_BYTES), np.uint64).tolist()
+        whole = max(1, sum(cycles))
+        cycle_s = nanoseconds / 1e9 / whole
+        return end, whole / made.steps, [count * cycle_s * SEGMENTS / made.steps for count in cycles]
 
     def _part(self, size: int, seconds: float) -> Part:
         t_ns = time.monotonic_ns()
@@ -149,10 +155,10 @@ class Chase:
         until_ns = t_ns + int(seconds * 1e9)
         found: list[float] = []
         cycles: list[float] = []
-        while len(found) < LEAST_WINDOWS or (len(found) < self._most(made) and time.monotonic_ns() < until_ns):
+        while len(cycles) < LEAST_WINDOWS or (len(cycles) < self._most(made) and time.monotonic_ns() < until_ns):
             at, cycles_each, seconds_each = self._window(made, at)
             windows += 1
-            found.append(seconds_each)
+            found += seconds_each
             cycles.append(cycles_each)
         self._check(made, at, windows * made.steps)
         each = sorted(cycles)[len(cycles) // 2]

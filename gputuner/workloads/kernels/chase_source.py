@@ -4,7 +4,10 @@ from gputuner.workloads.kernels.source import common
 
 UNROLL = 16
 """Loads in a row without a branch between."""
-RESULT_BYTES = 24
+SEGMENTS = 8
+"""Stretches of a chase whose cycles are told apart."""
+RESULT_BYTES = 8 * (2 + SEGMENTS)
+"""Where it ended, nanoseconds of the whole, cycles of each stretch."""
 NAMES = ("link", "look", "chase")
 SECTOR_BYTES = 32
 """Least that an L2 fetches."""
@@ -39,19 +42,27 @@ extern "C" __global__ void chase(u64 start, u64 base, u64 touched, u64 stride, u
   if (threadIdx.x) return;
   u64 at = start;
   const u64 began = nanoseconds();
-  const long long cycle = clock64();
+  long long cycle = clock64();
   #pragma unroll 1
-  for (u64 k = 0; k < steps; k += UNROLL) {
-    #pragma unroll
-    for (int j = 0; j < UNROLL; ++j) asm volatile("ld.global.ca.b64 %0, [%0];" : "+l"(at));
+  for (u64 s = 0; s < SEGMENTS; ++s) {
+    #pragma unroll 1
+    for (u64 k = 0; k < steps / SEGMENTS; k += UNROLL) {
+      #pragma unroll
+      for (int j = 0; j < UNROLL; ++j) asm volatile("ld.global.ca.b64 %0, [%0];" : "+l"(at));
+    }
+    if (!at) break;
+    const long long now = clock64();
+    result[2 + s] = (u64)(now - cycle);
+    cycle = now;
   }
   result[0] = at;
-  result[1] = (u64)(clock64() - cycle);
-  result[2] = nanoseconds() - began;
+  result[1] = nanoseconds() - began;
 }
 """
 
 
 def chase_source() -> str:
     """Link the nodes, look at other memory until the L2 holds nothing else, chase."""
-    return common() + CHASE.replace("UNROLL", str(UNROLL)).replace("SECTOR", str(SECTOR_BYTES))
+    return common() + CHASE.replace("UNROLL", str(UNROLL)).replace("SECTOR", str(SECTOR_BYTES)).replace(
+        "SEGMENTS", str(SEGMENTS)
+    )

@@ -24,7 +24,8 @@ LAUNCH_S = 0.0003
 """A launch should take so long: the gap to the next one is a microsecond."""
 MOST_PASSES = 4096
 TUNE_S = 0.12
-LEAST_WINDOWS, MOST_WINDOWS = 20, 400
+LEAST_WINDOWS, MOST_WINDOWS = 24, 400
+"""Twenty give an interval; the first of a row, which follows a pause, does not count."""
 
 
 class StreamSweep:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gputuner.workloads.bodies.driver import DriverFacts
-from gputuner.workloads.kernels.chase_source import UNROLL
+from gputuner.workloads.kernels.chase_source import SEGMENTS, UNROLL
 from gputuner.workloads.kernels.device import KernelsDevice
 from gputuner.workloads.kernels.runtime import Grid
 from gputuner.workloads.kernels.source import numbers
@@ -145,13 +145,14 @@ class FakeRuntime:
         self.now += 32 * count / DRAM
 
     def _chase(self, start, base, touched, stride, steps, result):
-        assert steps % UNROLL == 0
+        assert steps % (UNROLL * SEGMENTS) == 0
         room = self.view(base, len(self.held[base]) // 8, np.uint64)
         at = start
         for _ in range(steps):
             at = int(room[(at - base) // 8])
         each = self.latency(touched * stride) if touched else 400e-9
-        self.view(result, 3, np.uint64)[:] = (at, round(steps * each * CLOCK_HZ), round(steps * each * 1e9))
+        cycles = [round(steps * each * CLOCK_HZ / SEGMENTS)] * SEGMENTS
+        self.view(result, 2 + SEGMENTS, np.uint64)[:] = (at, round(steps * each * 1e9), *cycles)
         self.now += steps * each
 
     @staticmethod

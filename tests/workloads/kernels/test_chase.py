@@ -61,11 +61,11 @@ def test_the_curve_is_that_of_the_memory():
     chase = Chase(fake_device(), largest_bytes=4 << 20, stride_bytes=LINE, seed=0)
     parts = list(chase.parts(PACE))
     seen = {int(p.params["bytes"]): p for p in parts}
-    assert seen[4096].iteration_s == pytest.approx([20e-9] * len(seen[4096].iteration_s))
+    assert seen[4096].iteration_s == pytest.approx([20e-9] * len(seen[4096].iteration_s), rel=1e-4)
     assert seen[512 << 10].iteration_s[0] == pytest.approx(150e-9, rel=1e-4)
     assert seen[4 << 20].iteration_s[0] == pytest.approx(400e-9, rel=1e-4)
     assert seen[4096].notes["cycles"] == pytest.approx(30.0)
-    assert all(p.work == {"calls": 1.0} and len(p.iteration_s) >= 3 for p in parts)
+    assert all(p.work == {"calls": 1.0} and len(p.iteration_s) >= 24 for p in parts)
     assert seen[CACHE_BYTES].notes["nodes"] == CACHE_BYTES // LINE
 
 
