@@ -23,6 +23,10 @@ LESS_IS_BETTER = frozenset(
 PASSING = frozenset({"search", "sweep"})
 """Phases on the way to a figure."""
 
+BETWEEN = "between"
+"""Level of a footprint that lies on none: neither cache nor DRAM has such a figure."""
+
+Place = tuple[str, str, str, Scalar]
 Key = tuple[str, str, str, tuple[Scalar, ...]]
 
 
@@ -46,23 +50,29 @@ def setting_of(point: Point) -> Key:
     )
 
 
-def _place(point: Point) -> tuple[str, str, str, Scalar]:
+def _place(point: Point) -> Place:
     return point.card, benchmark_of(point), point.metric, point.params.get("level", "")
+
+
+def _superseded(place: Place, settled: set[Place], levelled: set[tuple[str, str, str]]) -> bool:
+    return place in settled or (place[3] == BETWEEN and place[:3] in levelled)
 
 
 def headlines(points: Iterable[Point]) -> list[Point]:
     """For each benchmark and setting the best figure, in the order of their first.
 
-    Those of a search, and of a sweep at the same level of the memory, only until others come.
+    Those of a search, and of a sweep at the same level of the memory, only until others come; of a sweep between two
+    levels, where a level has its figure, none.
     """
     chosen: dict[Key, list[Point]] = {}
     for point in points:
         if point.metric not in BESIDE:
             chosen.setdefault(setting_of(point), []).append(point)
     settled = {_place(found[0]) for found in chosen.values() if found[0].params.get("phase") not in PASSING}
+    levelled = {place[:3] for place in settled if place[3]}
     result: list[Point] = []
     for key, found in chosen.items():
-        if found[0].params.get("phase") in PASSING and _place(found[0]) in settled:
+        if found[0].params.get("phase") in PASSING and _superseded(_place(found[0]), settled, levelled):
             continue
         ranked = sorted(found, key=lambda point: point.value, reverse=not less_is_better(found[0]))
         result += [ranked[0], ranked[-1]] if key[2] in WORST_TOO and len(ranked) > 1 else ranked[:1]

@@ -19,6 +19,16 @@ def test_a_sweep_speaks_only_for_levels_that_nothing_else_measured():
     assert [p.value for p in headlines([*sweep, steady])] == [5e12, 9.3e11]
 
 
+def test_what_lies_between_two_levels_speaks_for_none():
+    sweep = [
+        point("latency", "access_latency", v, "s", level=level, bytes=n, phase="sweep")
+        for v, level, n in ((2e-8, "l1", 4096), (9e-8, "between", 131072), (1.5e-7, "l2", 1 << 20))
+    ]
+    steady = [point("latency", "access_latency", 2e-8, "s", level="l1", bytes=4096, phase="steady")]
+    assert [p.params["level"] for p in headlines([*sweep, *steady])] == ["l2", "l1"]
+    assert len(headlines(sweep)) == 3
+
+
 def test_the_best_shape_of_each_phase_and_no_search():
     points = [
         point("gemm-bf16", "matmul_rate", 1.7e14, "FLOP/s", precision="bf16", m=4096, phase="search"),
