@@ -40,10 +40,10 @@ USUAL_FREE_BYTES = 4 << 30
 
 
 def cache_bytes(course: Course) -> int:
-    """Size of the last cache, in bytes; a large one is assumed where it is not told."""
+    """Size of the last cache, in bytes (a processor's: what its cores can hold on to); a large one if it is not told."""
     said = course.context.worker.get("cache_bytes")
     if isinstance(said, int) and said > 0:
-        return said
+        return min(said, CPU_MOST_BYTES // BEYOND_CACHE) if course.context.card.is_cpu else said
     return int(course.context.card.number("l2_bytes") or USUAL_CACHE_BYTES)
 
 

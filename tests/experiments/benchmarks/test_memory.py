@@ -1,13 +1,15 @@
 """The memory benchmarks: footprints, levels, and bytes that add up."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.bench import Bench
-from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY
+from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY, CPU_MOST_BYTES, cache_bytes
 from gputuner.experiments.benchmarks.own_kernels import with_kernels
 from gputuner.experiments.course import Course
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.cards import CardInfo
+from gputuner.model.cards import CPU_CARD, CardInfo
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint
 from gputuner.model.steps import Done, UserCodeFailed, Work
 from gputuner.workloads.simulated_costs.memory import ARRAYS as SIMULATED_ARRAYS
@@ -69,6 +71,17 @@ def test_a_card_is_asked_through_our_kernels_and_torch_is_the_fallback(reason, r
         answer = answers[step.runtime] if isinstance(step, Work) else Done()
     assert asked == runtimes
     assert got == [answers[runtimes[-1]]]
+
+
+def test_a_shared_cache_of_a_server_counts_as_far_as_its_cores_can_hold_on_to_it():
+    processor = PlanContext(
+        card=CardInfo(uuid=CPU_CARD, index=0, name="processor"), torch=None,
+        fingerprint=Fingerprint(host=HostFingerprint(readings={})), processes=None, budget_s=60.0, free_bytes=None,
+        worker={"cache_bytes": 480 << 20},
+    )  # fmt: skip
+    assert cache_bytes(Course(processor, 0.0)) == CPU_MOST_BYTES // 4
+    card = replace(processor, card=CardInfo(uuid="GPU-1", index=0, name="card"))
+    assert cache_bytes(Course(card, 0.0)) == 480 << 20
 
 
 def sent(steps, answer):
