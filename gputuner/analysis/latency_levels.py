@@ -18,6 +18,8 @@ L1_MOST_BYTES = 1 << 20
 """No L1 of an SM is larger (256 KiB in 2024)."""
 CACHE_HOLDS = 1.05
 """A footprint of so many L2 still counts as cached; beyond is DRAM."""
+BEYOND_CACHE = 4
+"""From so many L2 on an access of a random chase reaches DRAM."""
 TLB_RISE = 0.10
 """Above DRAM's plateau by this share: the translation buffers do not reach any more."""
 
@@ -62,7 +64,7 @@ def levels(curve: Curve, l2_bytes: int) -> Levels:
     plateaus = _merged([points[a:b] for a, b in _plateaus([latency for _, latency in points])])
     if not plateaus:
         return Levels(levels=())
-    named = _named(plateaus, l2_bytes)
+    named = _named(plateaus, points, l2_bytes)
     dram = next((v for v in named if v.name == "dram"), None)
     return Levels(levels=tuple(named), tlb_reach_bytes=_tlb_reach(points, dram) if dram else None)
 
@@ -103,7 +105,18 @@ def _latency(plateau: Sequence[tuple[int, float]]) -> float:
     return statistics.median(latency for _, latency in plateau)
 
 
-def _named(plateaus: list[list[tuple[int, float]]], l2_bytes: int) -> list[Level]:
+def _dram(beyond: list[list[tuple[int, float]]], points: Curve, l2_bytes: int) -> list[tuple[int, float]]:
+    """The first plateau that reaches to where all is DRAM; where the curve only slopes there, its first points."""
+    far = [(size, latency) for size, latency in points if size >= BEYOND_CACHE * l2_bytes]
+    reaching = [p for p in beyond if far and p[-1][0] >= far[0][0]]
+    if reaching:
+        return reaching[0]
+    if l2_bytes and len(far) >= LEAST_POINTS:
+        return far[:LEAST_POINTS]
+    return beyond[0] if beyond else []
+
+
+def _named(plateaus: list[list[tuple[int, float]]], points: Curve, l2_bytes: int) -> list[Level]:
     first = plateaus[0]
     l1 = [first] if first[-1][0] <= L1_MOST_BYTES else []
     rest = plateaus[len(l1) :]
@@ -114,7 +127,10 @@ def _named(plateaus: list[list[tuple[int, float]]], l2_bytes: int) -> list[Level
         cached, beyond = rest[:-1], rest[-1:]
     names = ["l2"] if len(cached) == 1 else ["l2_near", "l2_far"]
     ends = cached if len(cached) < 3 else [cached[0], cached[-1]]
-    found = [("l1", p) for p in l1] + list(zip(names, ends, strict=False)) + [("dram", p) for p in beyond[:1]]
+    found = [("l1", p) for p in l1] + list(zip(names, ends, strict=False))
+    last = found[-1][1][-1][0] if found else 0
+    found.append(("dram", _dram(beyond, [point for point in points if point[0] > last], l2_bytes)))
+    found = [(name, plateau) for name, plateau in found if plateau]
     return [Level(name=name, latency_s=_latency(p), least_bytes=p[0][0], most_bytes=p[-1][0]) for name, p in found]
 
 

@@ -84,6 +84,24 @@ def test_translations_that_miss_are_no_level_but_their_reach_is_told():
     assert levels(*curve("H100 PCIe")).tlb_reach_bytes is None
 
 
+def test_dram_that_only_slopes_is_told_by_its_first_footprints():
+    """Translations that miss from the start: a tenth more each octave gives no plateau."""
+    points, l2 = curve("V100")
+    sloped = [(n, t * (1.1 ** max(0.0, math.log2(n / (4 * l2))) if n > 2 * l2 else 1.0)) for n, t in points]
+    steep = [(n, t * 1.2 ** max(0.0, math.log2(n / (4 * l2)))) for n, t in sloped]
+    found = levels(steep, l2).levels
+    assert [v.name for v in found] == ["l1", "l2", "dram"]
+    assert found[-1].latency_s == pytest.approx(315e-9, rel=0.15)
+
+
+def test_a_shelf_between_l2_and_dram_is_not_dram():
+    points, l2 = curve("L40")
+    shelf = [(n, 180e-9 if 1.1 * l2 < n < 2.6 * l2 else t) for n, t in points]
+    found = levels(shelf, l2).levels
+    assert found[-1].name == "dram"
+    assert found[-1].latency_s == pytest.approx(254e-9, rel=0.02)
+
+
 @pytest.mark.parametrize("chip", ["V100", "L40"])
 def test_an_l2_of_unknown_size_is_told_by_the_curve(chip):
     points, _ = curve(chip)

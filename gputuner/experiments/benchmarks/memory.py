@@ -40,7 +40,7 @@ USUAL_FREE_BYTES = 4 << 30
 
 
 def cache_bytes(course: Course) -> int:
-    """Size of the last cache, in bytes (a processor's: what its cores can hold on to); a large one if it is not told."""
+    """Size of the last cache in bytes (a processor's: what its cores can hold on to); a large one if it is not told."""
     said = course.context.worker.get("cache_bytes")
     if isinstance(said, int) and said > 0:
         return min(said, CPU_MOST_BYTES // BEYOND_CACHE) if course.context.card.is_cpu else said
