@@ -1,7 +1,8 @@
 """CUDA C++ of the streams: one kernel for each unrolling and cache hint of an operation, and kernels that check.
 
-A block goes through *tiles* of ``blockDim.x · unroll`` vectors of 16 bytes; with more tiles than blocks it strides by
-the grid. Several passes over the arrays in one launch are more tiles, in the same order, without a barrier between.
+In the order *tiles* a block goes through tiles of ``blockDim.x · unroll`` vectors of 16 bytes; with more tiles than
+blocks it strides by the grid. Several passes over the arrays in one launch are more tiles, in the same order, without a
+barrier between. In the order *strides* the unrolled vectors of a thread lie a whole grid apart.
 """
 
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ ARRAYS = {"read": 1, "write": 1, "copy": 2, "scale": 2, "triad": 3}
 """Arrays that an operation touches, each once."""
 SCALAR = "0.75f"
 """Exactly representable, and so is its product with every number of 22 bits or less; the rest is rounded once."""
+TILES, STRIDES = "tiles", "strides"
 UNROLLS = (1, 2, 4, 8)
 SUMS = 4096
 """Words that the warps of a read add their checksums to: one would be a bottleneck."""
@@ -79,6 +81,28 @@ extern "C" __global__ void __launch_bounds__(1024) NAME(
 }
 """
 
+STRIDED = """
+extern "C" __global__ void __launch_bounds__(1024) NAME(
+    const vec* a, const vec* b, vec* out, u32* sums, u64 n, u64 passes, u64 word_) {
+  const u32 word = (u32)word_;
+  const u64 step = (u64)gridDim.x * blockDim.x, first = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+  u32 sum = 0;
+  POLICY
+  for (u64 pass = 0; pass < passes; ++pass) {
+    u64 at = first;
+    for (; at + (UNROLL - 1) * step < n; at += UNROLL * step) {
+      vec va_[UNROLL], vb_[UNROLL];
+      #pragma unroll
+      for (int k = 0; k < UNROLL; ++k) { const u64 i = at + k * step; vec &va = va_[k], &vb = vb_[k]; LOADING }
+      #pragma unroll
+      for (int k = 0; k < UNROLL; ++k) { const u64 i = at + k * step; vec &va = va_[k], &vb = vb_[k]; STORING }
+    }
+    for (u64 i = at; i < n; i += step) { vec va, vb; LOADING STORING }
+  }
+  SUMMING
+}
+"""
+
 SUMMING = f"""\
 for (int lane = 16; lane; lane >>= 1) sum ^= __shfl_xor_sync(0xffffffffu, sum, lane);
   const u32 warp = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
@@ -122,10 +146,12 @@ class Variant:
 
     unroll: int
     hint: str
+    order: str = TILES
 
     def name(self, operation: str) -> str:
         """Of its kernel."""
-        return f"{operation}_{self.hint}_{self.unroll}"
+        order = "" if self.order == TILES else f"_{self.order}"
+        return f"{operation}{order}_{self.hint}_{self.unroll}"
 
 
 def hints(capability: tuple[int, int]) -> tuple[str, ...]:
@@ -135,7 +161,10 @@ def hints(capability: tuple[int, int]) -> tuple[str, ...]:
 
 def variants(capability: tuple[int, int]) -> tuple[Variant, ...]:
     """All kernels of an operation."""
-    return tuple(Variant(unroll=unroll, hint=hint) for hint in hints(capability) for unroll in UNROLLS)
+    known = hints(capability)
+    tiles = (Variant(unroll=unroll, hint=hint) for hint in known for unroll in UNROLLS)
+    strides = (Variant(unroll=unroll, hint=hint, order=STRIDES) for hint in known for unroll in UNROLLS if unroll > 1)
+    return (*tiles, *strides)
 
 
 def stream_source(operation: str, capability: tuple[int, int]) -> str:
@@ -168,6 +197,11 @@ def _kernel(operation: str, variant: Variant, capability: tuple[int, int]) -> st
         loading = loading.replace(f"LOAD({array}, {into})", load(array, into))
     for value in ("va", "r"):
         storing = storing.replace(f"STORE({value})", store(value))
-    text = KERNEL.replace("LOADING", loading).replace("STORING", storing).replace("POLICY", POLICY if by_policy else "")
+    text = (
+        (KERNEL if variant.order == TILES else STRIDED)
+        .replace("LOADING", loading)
+        .replace("STORING", storing)
+        .replace("POLICY", POLICY if by_policy else "")
+    )
     text = text.replace("SUMMING", SUMMING if operation == "read" else "")
     return text.replace("UNROLL", str(variant.unroll)).replace("NAME", variant.name(operation))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gputuner.workloads.kernels.runtime import Grid
-from gputuner.workloads.kernels.stream_source import Variant
+from gputuner.workloads.kernels.stream_source import TILES, Variant
 
 MOST_BLOCKS = 2**31 - 1
 SPREADS = ((256, 0), (512, 0), (1024, 0), (256, 8), (512, 4), (1024, 2), (512, 2), (1024, 1))
@@ -25,13 +25,13 @@ class Way:
     def grid(self, size: int, passes: int, sm_count: int) -> Grid:
         """For arrays of ``size`` bytes each, gone through ``passes`` times."""
         tile = 16 * self.threads * self.variant.unroll
-        turns = -(-size // tile) * passes
+        turns = -(-size // tile) * (passes if self.variant.order == TILES else 1)
         return Grid(blocks=max(1, min(turns, self.per_sm * sm_count or MOST_BLOCKS)), threads=self.threads)
 
     def label(self) -> str:
-        """For the notes: hint, unrolling, threads, blocks on each SM."""
-        spread = f"{self.per_sm}/SM" if self.per_sm else "tiles"
-        return f"{self.variant.hint} x{self.variant.unroll} {self.threads} {spread}"
+        """For the notes: hint, order, unrolling, threads, blocks on each SM (``once``: a block for each tile)."""
+        spread = f"{self.per_sm}/SM" if self.per_sm else "once"
+        return f"{self.variant.hint} {self.variant.order} x{self.variant.unroll} {self.threads} {spread}"
 
 
 def ways(variants: Sequence[Variant]) -> tuple[Way, ...]:

@@ -5,7 +5,15 @@ import pytest
 from gputuner.workloads.kernels.chase_source import chase_source
 from gputuner.workloads.kernels.cuda_runtime import PackageMissingError, load_nvrtc
 from gputuner.workloads.kernels.source import spin_source
-from gputuner.workloads.kernels.stream_source import ARRAYS, HINTS, checks_source, hints, stream_source, variants
+from gputuner.workloads.kernels.stream_source import (
+    ARRAYS,
+    HINTS,
+    STRIDES,
+    checks_source,
+    hints,
+    stream_source,
+    variants,
+)
 from gputuner.workloads.kernels.tuning import SPREADS, Way, fastest, ways
 
 CHIPS = ((7, 5), (8, 0), (8, 6), (8, 9), (9, 0))
@@ -52,6 +60,11 @@ def test_a_kernel_for_each_unrolling_and_hint():
     assert source.count("asm volatile") % len(variants((9, 0))) == 0
 
 
+def test_strides_need_no_more_blocks_for_more_passes():
+    strided = next(v for v in variants((9, 0)) if v.order == STRIDES and v.unroll == 4)
+    assert Way(variant=strided, threads=256, per_sm=0).grid(1 << 20, 3, 4).blocks == 64
+
+
 def test_only_a_read_adds_checksums():
     assert "atomicXor" in stream_source("read", (9, 0))
     assert "atomicXor" not in stream_source("copy", (9, 0))
@@ -67,7 +80,7 @@ def test_a_grid_covers_every_tile_of_every_pass(per_sm, passes, blocks):
 
 def test_the_fastest_by_median_wins_and_the_budget_ends_the_search():
     tried = ways(variants((9, 0)))
-    assert len(tried) == len(SPREADS) * 16
+    assert len(tried) == len(SPREADS) * (16 + 12)
     times = {way.label(): 1.0 + number for number, way in enumerate(reversed(tried))}
     assert fastest(tried, lambda way: times[way.label()], 60.0) == tried[-1]
     assert fastest(tried, lambda way: times[way.label()], -1.0) == tried[0]

@@ -57,7 +57,7 @@ def test_an_input_that_fades_is_found_even_if_the_copy_is_faithful():
 
 def test_the_fastest_of_the_ways_is_measured():
     body = Stream(fake_device(), operation="copy", bytes=BYTES, seed=0)
-    assert str(body.notes()["kernel"]).startswith(f"nvrtc {BEST[0]} x{BEST[1]} ")
+    assert str(body.notes()["kernel"]).startswith(f"nvrtc {BEST[0]} tiles x{BEST[1]} ")
     assert body.notes()["footprint_over_cache"] == 2.0
 
 
