@@ -79,7 +79,6 @@ UNAVAILABLE: dict[str, str] = {
     "user_code": N_("it failed: {message}"),
     "wrong_result": N_("its result is wrong, so there is no figure: {message}"),
     "out_of_memory": N_("does not fit in memory"),
-    "outofmemory": N_("does not fit in memory"),
     "lost": N_("the measuring process was lost"),
     "nothing_measured": N_("nothing could be timed"),
     "done": N_("nothing could be timed"),

@@ -13,14 +13,15 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps, Unavailable
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.recording import rate
-from gputuner.experiments.course import Attempt, Course
+from gputuner.experiments.course import Course
 from gputuner.experiments.phases import free_part, last_part
 from gputuner.experiments.precisions import has_tensor_fp16, support
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Part, Step, StepResult, Trial, UserCodeFailed, Work
+from gputuner.model.steps import Done, Part, Step, StepResult, Trial, Work
 from gputuner.workloads.specs_matmul import ProductFormat, ProductSearchSpec, ProductSpec
 
 SEARCH_S, STEADY_S, SUSTAINED_S, BURST_S = 15.0, 2.0, 30.0, 0.2
@@ -174,13 +175,6 @@ def _phase_part(trial: Trial, conditions: Conditions | None, phase: str) -> tupl
     if phase != "burst":
         return trial, conditions
     return free_part(trial, conditions)
-
-
-def failed(course: Course, name: str, result: Attempt) -> Steps:
-    """Tell why a benchmark gave no figure."""
-    reason = result.reason if isinstance(result, UserCodeFailed) else type(result).__name__.lower()
-    message = "" if isinstance(result, Done) else result.message
-    yield from course.warn("benchmark_failed", benchmark=name, reason=reason, message=message)
 
 
 def _sparse(course: Course, effort: Effort) -> Steps:

@@ -12,13 +12,14 @@ Peers: llama.cpp's llama-bench (pp512, tg128) counts the same two stages.
 from collections.abc import Generator
 
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.benchmarks.training import half
 from gputuner.experiments.benchmarks.training_measure import USABLE, free_bytes
 from gputuner.experiments.course import Course
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, UserCodeFailed, Work
+from gputuner.model.steps import Done, Step, StepResult, Work
 from gputuner.workloads.specs import Precision
 from gputuner.workloads.specs_inference import DecodeSpec
 from gputuner.workloads.specs_training import Decoder
@@ -79,14 +80,8 @@ def _survey(course: Course, spec: DecodeSpec, measure_s: float) -> Generator[Ste
     match result:
         case Done(trials=(trial, *_)) if trial.parts:
             yield from course.tell(*_points(course, spec, result))
-        case UserCodeFailed(message=message, reason=reason):
-            yield from course.warn("benchmark_failed", benchmark="decode", reason=reason, message=message)
-        case Lost(message=message):
-            yield from course.warn("benchmark_failed", benchmark="decode", reason="lost", message=message)
-        case OutOfMemory():
-            yield from course.warn("benchmark_failed", benchmark="decode", reason="out_of_memory")
-        case Done():
-            yield from course.warn("benchmark_failed", benchmark="decode", reason="nothing_measured")
+        case _:
+            yield from failed(course, "decode", result)
 
 
 def _points(course: Course, spec: DecodeSpec, done: Done) -> tuple[Point, ...]:

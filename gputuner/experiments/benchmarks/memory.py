@@ -11,7 +11,7 @@ Peers: BabelStream (arrays that may fit a large L2), nvbandwidth (three samples,
 from collections.abc import Callable
 
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps
-from gputuner.experiments.benchmarks.gemm import failed
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.own_kernels import with_kernels
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.course import Course

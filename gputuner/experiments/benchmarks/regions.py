@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from gputuner.analysis.region_rates import slow_areas
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps, gpu_only
-from gputuner.experiments.benchmarks.gemm import failed
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.own_kernels import with_kernels
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.course import Course

@@ -3,10 +3,11 @@
 from collections.abc import Generator
 from dataclasses import replace
 
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Lost, OutOfMemory, Part, Step, StepResult, UserCodeFailed, Work
+from gputuner.model.steps import Done, Part, Step, StepResult, Work
 
 SETUP_S = 3.0
 Measured = tuple[Part, Conditions | None]
@@ -26,16 +27,9 @@ def surveyed(
         hung: reason to tell where the worker did not answer in time.
     """
     result = yield from course.attempt(work, SETUP_S + work.measure_s)
-    match result:
-        case UserCodeFailed(message=message, reason=reason):
-            yield from course.warn("benchmark_failed", benchmark=benchmark, reason=reason, message=message)
-        case Lost(message=message):
-            reason = hung if result.hung else "lost"
-            yield from course.warn("benchmark_failed", benchmark=benchmark, reason=reason, message=message)
-        case OutOfMemory(message=message):
-            yield from course.warn("benchmark_failed", benchmark=benchmark, reason="out_of_memory", message=message)
-        case Done():
-            return (yield from _parts(course, benchmark, result))
+    if isinstance(result, Done):
+        return (yield from _parts(course, benchmark, result))
+    yield from failed(course, benchmark, result, hung=hung)
     return ()
 
 
@@ -58,7 +52,7 @@ def _parts(course: Course, benchmark: str, done: Done) -> Generator[Step, StepRe
             **told,
         )
     if not found and not gaps:
-        yield from course.warn("benchmark_failed", benchmark=benchmark, reason="nothing_measured")
+        yield from failed(course, benchmark, done)
     return tuple(found)
 
 

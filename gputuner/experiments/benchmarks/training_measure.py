@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from gputuner.analysis.steady import rate_is_steady
+from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.course import Course
 from gputuner.experiments.phases import free_part, last_part
@@ -13,7 +14,7 @@ from gputuner.experiments.trained import skipped_share
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, Trial, UserCodeFailed, Work
+from gputuner.model.steps import Done, OutOfMemory, Step, StepResult, Trial, Work
 from gputuner.workloads.specs_training import Training, flop_of, memory_of
 
 USABLE = 0.85
@@ -117,7 +118,13 @@ def measure(
     if fits is None:
         line = memory_of(spec)
         needs = int(line.fixed_bytes + line.sample_bytes)
-        yield from _failed(course, benchmark, spec, "memory_too_small", needs_bytes=needs)
+        yield from course.warn(
+            "benchmark_failed",
+            benchmark=benchmark,
+            reason="memory_too_small",
+            setting=_setting(spec),
+            needs_bytes=needs,
+        )
         return None
     cpu = course.context.card.is_cpu
     while True:
@@ -127,28 +134,19 @@ def measure(
             case OutOfMemory() if fits.batch > 1:
                 fits = replace(fits, batch=fits.batch // 2)
                 continue
-            case OutOfMemory():
-                yield from _failed(course, benchmark, fits, "out_of_memory")
-            case UserCodeFailed(message=message, reason=reason):
-                yield from _failed(course, benchmark, fits, reason, message=message)
-            case Lost(message=message):
-                yield from _failed(course, benchmark, fits, "lost", message=message)
             case Done(trials=(trial, *_), conditions=conditions) if trial.iteration_s:
                 point = point_of(course, benchmark, work, trial, conditions, phase)
                 point = _compared(point, synthetic, dense)
                 yield from course.tell(point)
                 return Measured(spec=fits, point=point)
-            case Done():
-                yield from _failed(course, benchmark, fits, "nothing_measured")
+            case _:
+                yield from failed(course, benchmark, result, setting=_setting(fits))
         return None
 
 
-def _failed(
-    course: Course, benchmark: str, spec: Training, reason: str, **more: Scalar
-) -> Generator[Step, StepResult, None]:
-    """Tell that a setting gave no figure; the benchmark goes on with the next."""
-    setting = " ".join(str(value) for value in spec.params().values() if isinstance(value, str))
-    yield from course.warn("benchmark_failed", benchmark=benchmark, reason=reason, setting=setting, **more)
+def _setting(spec: Training) -> str:
+    """What tells one setting of a benchmark from the others."""
+    return " ".join(str(value) for value in spec.params().values() if isinstance(value, str))
 
 
 def point_of(

@@ -119,7 +119,7 @@ def test_a_wrong_result_is_told_and_no_figure(context):
 def test_a_search_that_does_not_fit_is_told(context):
     _, points, warned = _played(context, "gemm-fp16", lambda _: OutOfMemory(message="CUDA out of memory"))
     assert points == []
-    assert warned[0].params["reason"] == "outofmemory"
+    assert warned[0].params["reason"] == "out_of_memory"
 
 
 def test_the_search_leaves_half_of_the_memory_free(plan_context):
