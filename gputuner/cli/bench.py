@@ -13,10 +13,11 @@ from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.cli.planned import dry_run
 from gputuner.cli.ports import Setup
+from gputuner.language import benchmarks as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, ngettext
 from gputuner.model.cards import CardInfo
-from gputuner.model.errors import GputunerError, UsageError
+from gputuner.model.errors import GputunerError, NoCard, UsageError
 from gputuner.model.events import Outcome
 
 if TYPE_CHECKING:
@@ -109,7 +110,9 @@ def _measure(
 
     def one(card: CardInfo) -> Finished:
         own = _fitted(spec, card)
-        _estimate(output, own, setup.machine(card))
+        machine = setup.machine(card)
+        _refuse_if_none_can_run(own, machine)
+        _estimate(output, own, machine)
         ended = run(output, setup, own, (card,), options)
         if guard is not None and ended.found.outcome is Outcome.COMPLETED:
             checked.append(guard.check(output, ended, own, lambda again: run(output, setup, again, (card,), options)))
@@ -135,6 +138,20 @@ def _measure(
 def _fitted(spec: "Bench", card: CardInfo) -> "Bench":
     """``spec`` for this card: the processor's benchmarks are shorter."""
     return replace(spec, cpu=card.is_cpu)
+
+
+def _refuse_if_none_can_run(spec: "Bench", machine: "Machine") -> None:
+    """Nothing is started, and no session made, for benchmarks none of which this card can run.
+
+    Raises:
+        NoCard: that is so; it tells the first one's reason.
+    """
+    verdicts = [(each.name, each.unavailable(machine)) for each in spec.benchmarks()]
+    if any(why is None for _, why in verdicts):
+        return
+    name, why = verdicts[0]
+    reason = words.unavailable(why.code, why.params) if why else ""
+    raise NoCard("benchmarks_unavailable", f"{name}: {reason}", benchmark=name, why=reason)
 
 
 def _estimate(output: Output, spec: "Bench", machine: "Machine") -> None:

@@ -151,7 +151,7 @@ LEVELS: dict[str, str] = {
     "l2_far": N_("far L2"),
     "near": N_("near L2"),
     "far": N_("far L2"),
-    "between": N_("L2 and DRAM"),
+    "between": N_("between two levels"),
     "dram": N_("DRAM"),
     "host": N_("host"),
 }

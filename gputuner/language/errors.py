@@ -81,6 +81,9 @@ _CARDS: dict[str, str] = {
     ),
     "no_cards": N_("No card was found; `gputuner --cli doctor` says why, and `--gpu cpu` measures the processor."),
     "no_nvidia_card": N_("There is no NVIDIA card here, so --gpu {selector} names none; --gpu cpu is the processor."),
+    "benchmarks_unavailable": N_(
+        "None of these benchmarks can run on this card ({benchmark} {why}); see bench --list."
+    ),
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
     "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
     "card_asleep": N_("{card} sleeps and is not woken by watching; start something on it first, then try again."),

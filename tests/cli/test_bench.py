@@ -286,3 +286,11 @@ def test_one_cheap_benchmark_really_runs_on_the_processor(program):
     assert point["value"] * point["extra"]["seconds"] == pytest.approx(point["extra"]["operations"])
     assert point["extra"]["relative_error"] < 1e-3
     assert "held_back" not in point["extra"]
+
+
+def test_benchmarks_that_cannot_run_here_end_with_3_and_leave_no_session(program, tmp_path):
+    code, _out, err = program("bench", "gemm-fp8", card="rtx-3090")
+    assert code == 3
+    assert "gemm-fp8" in err
+    assert "Traceback" not in err
+    assert not list(tmp_path.glob("sessions/*"))
