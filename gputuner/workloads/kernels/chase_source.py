@@ -31,16 +31,19 @@ __device__ __forceinline__ u64 nanoseconds() {
   return now;
 }
 
-extern "C" __global__ void chase(u64 start, u64 base, u64 touched, u64 stride, u64 steps, u64* result) {
+extern "C" __global__ void chase(u64 start, u64 base, u64 touched, u64 lap, u64 stride, u64 steps, u64* result) {
   u32 seen = 0;
   for (u64 i = threadIdx.x; i < touched; i += blockDim.x) {
     u32 value;
     asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(value) : "l"(base + i * stride));
     seen ^= value;
   }
+  if (seen == 1u) result[0] = seen;
   __syncthreads();
   if (threadIdx.x) return;
   u64 at = start;
+  #pragma unroll 1
+  for (u64 k = 0; k < lap; ++k) asm volatile("ld.global.ca.b64 %0, [%0];" : "+l"(at));
   const u64 began = nanoseconds();
   long long cycle = clock64();
   #pragma unroll 1

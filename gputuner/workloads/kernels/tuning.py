@@ -11,7 +11,7 @@ from gputuner.workloads.kernels.stream_source import TILES, Variant
 MOST_BLOCKS = 2**31 - 1
 SPREADS = ((256, 0), (512, 0), (1024, 0), (256, 8), (512, 4), (1024, 2), (512, 2), (1024, 1))
 """Threads of a block, and blocks on each SM that stride through the arrays (0: one block for each tile)."""
-FINALISTS, ROUNDS = 5, 3
+FINALISTS, LEAST_ROUNDS, MOST_ROUNDS = 8, 3, 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def fastest(tried: Sequence[Way], seconds: Callable[[Way], float], budget_s: flo
     Args:
         tried: at least one.
         seconds: runs one once and says how long it took.
-        budget_s: after this long no further one is looked at; the finals cost little beside.
+        budget_s: after this long no further one is looked at; the finals take about as long again at most.
     """
     start = time.monotonic()
     first: list[tuple[float, int]] = []
@@ -54,6 +54,8 @@ def fastest(tried: Sequence[Way], seconds: Callable[[Way], float], budget_s: flo
         if time.monotonic() - start > budget_s:
             break
     finalists = [tried[number] for _, number in sorted(first)[:FINALISTS]]
-    rounds = [[seconds(way) for way in finalists] for _ in range(ROUNDS)]
+    rounds: list[list[float]] = []
+    while len(rounds) < LEAST_ROUNDS or (len(rounds) < MOST_ROUNDS and time.monotonic() - start < 2 * budget_s):
+        rounds.append([seconds(way) for way in finalists])
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
     return finalists[medians.index(min(medians))]

@@ -36,6 +36,9 @@ class FakeRuntime:
     """Operations that are not performed (a card that computes nonsense)."""
     alias: dict[int, int] = field(default_factory=dict)
     """Number of an allocation → number of the one whose cells it shares."""
+    late: tuple[str, int] | None = None
+    """A kernel that leaves a third of its work in the cache for whatever comes next, unless it may rest before."""
+    owed: float = 0.0
 
     def start(self):
         pass
@@ -82,7 +85,7 @@ class FakeRuntime:
         return self.now
 
     def wait(self, mark):
-        pass
+        self.owed = 0.0
 
     def seconds(self, start, end):
         return end - start
@@ -121,7 +124,10 @@ class FakeRuntime:
         count = 4 * vectors
         moved = 4 * count * ARRAYS[operation]
         rate = L2 if moved <= CACHE_BYTES // 2 and passes > 1 else DRAM
-        self.now += passes * moved / rate * (1.0 if variant == BEST else 1.1) * self.slow.get(self.base(a), 1.0)
+        whole = passes * moved / rate * (1.0 if variant == BEST else 1.1) * self.slow.get(self.base(a), 1.0)
+        left = whole / 3 if variant == self.late else 0.0
+        self.now += self.owed + whole - left
+        self.owed = left
         if operation in self.skip:
             return
         if operation == "read":
@@ -144,12 +150,13 @@ class FakeRuntime:
         assert 32 * count <= len(self.held[base])
         self.now += 32 * count / DRAM
 
-    def _chase(self, start, base, touched, stride, steps, result):
+    def _chase(self, start, base, touched, lap, stride, steps, result):
         assert steps % (UNROLL * SEGMENTS) == 0
         room = self.view(base, len(self.held[base]) // 8, np.uint64)
         at = start
         for _ in range(steps):
             at = int(room[(at - base) // 8])
+        assert lap in (0, touched)
         each = self.latency(touched * stride) if touched else 400e-9
         cycles = [round(steps * each * CLOCK_HZ / SEGMENTS)] * SEGMENTS
         self.view(result, 2 + SEGMENTS, np.uint64)[:] = (at, round(steps * each * 1e9), *cycles)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gputuner.workloads.bodies.failures import WrongResultError
 from gputuner.workloads.bodies.survey import Pace
-from gputuner.workloads.kernels.chase import BEYOND_CACHE, LEAST_NODES, Chase, footprints, track
+from gputuner.workloads.kernels.chase import BEYOND_CACHE, LAP_NODES, LEAST_NODES, Chase, footprints, track
 from tests.workloads.kernels.fake_runtime import CACHE_BYTES, FakeRuntime, fake_device
 
 LINE = 128
@@ -67,6 +67,16 @@ def test_the_curve_is_that_of_the_memory():
     assert seen[4096].notes["cycles"] == pytest.approx(30.0)
     assert all(p.work == {"calls": 1.0} and len(p.iteration_s) >= 24 for p in parts)
     assert seen[CACHE_BYTES].notes["nodes"] == CACHE_BYTES // LINE
+
+
+def test_few_nodes_are_followed_all_round_before_the_clock_starts():
+    runtime = FakeRuntime()
+    chase = Chase(fake_device(runtime), largest_bytes=4 << 20, stride_bytes=LINE, seed=0)
+    list(chase.parts(PACE))
+    laps = {a[2]: a[3] for kernel, _, a in runtime.launched if kernel == "chase"}
+    assert laps[32] == 32
+    assert laps[LAP_NODES] == LAP_NODES
+    assert laps[(4 << 20) // LINE] == 0
 
 
 def test_a_chase_that_ends_elsewhere_is_no_figure(monkeypatch):

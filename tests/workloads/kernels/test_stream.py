@@ -61,6 +61,11 @@ def test_the_fastest_of_the_ways_is_measured():
     assert body.notes()["footprint_over_cache"] == 2.0
 
 
+def test_what_a_way_leaves_to_the_next_pass_is_no_gain():
+    body = Stream(fake_device(FakeRuntime(late=("cached", 1))), operation="copy", bytes=BYTES, seed=0)
+    assert str(body.notes()["kernel"]).startswith(f"nvrtc {BEST[0]} tiles x{BEST[1]} ")
+
+
 def test_a_trial_of_it_gives_the_rate_of_the_memory():
     device = fake_device()
     request = Request(id="t", workload="stream", params={}, measure_s=0.05, budget_s=5.0, warmup_s=0.0)
