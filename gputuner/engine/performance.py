@@ -32,6 +32,7 @@ from gputuner.telemetry.feed import Tick
 
 OVERTIME = 1.5
 OVERTIME_S = 120.0
+"""A limited run ends after 1.5 times what was expected and two minutes."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,8 +118,9 @@ class Performance:
             others=self._others(),
             kernels=self.knowledge.kernels(card),
         )
-        budget_ns = int((self.spec.expected_s() * OVERTIME + OVERTIME_S) * 1e9)
-        loop.deadline_ns = self.stage.clock.now_ns() + budget_ns
+        if self.spec.limited():
+            most_s = self.spec.expected_s() * OVERTIME + OVERTIME_S
+            loop.deadline_ns = self.stage.clock.now_ns() + int(most_s * 1e9)
         trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu, peers=peers)
         self._perform(Performer(loop, trials, self.teller.tell, self.shared), context, loop)
 

@@ -109,7 +109,6 @@ class Performer:
         self, label: str, params: dict[str, Scalar], expected_s: float, act: Callable[[], StepResult]
     ) -> StepResult:
         self._index += 1
-        remaining_s = expected_s if self._end_ns is None else max(0.0, (self._end_ns - self._loop.now_ns()) / 1e9)
         self._tell(
             StepStarted,
             index=self._index,
@@ -117,7 +116,7 @@ class Performer:
             label=label,
             params=params,
             expected_s=expected_s,
-            remaining_s=remaining_s,
+            remaining_s=self._remaining_s(expected_s),
         )
         try:
             result = act()
@@ -131,6 +130,10 @@ class Performer:
             message=_message(result),
         )
         return result
+
+    def _remaining_s(self, step_s: float) -> float:
+        """Seconds of the whole run that are left: at least those of the step in hand, however late the run is."""
+        return step_s if self._end_ns is None else max(step_s, (self._end_ns - self._loop.now_ns()) / 1e9)
 
     def _work(self, works: Sequence[Work]) -> StepResult:
         assert self._trials is not None, "an experiment that yields work must say needs_worker"

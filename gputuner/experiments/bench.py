@@ -25,6 +25,8 @@ AGAIN_S = 12.0
 """One repeat of a headline in a null check takes about this long, set-up and warm-up included."""
 STEPS_EACH = 3.0
 """Steps of a benchmark, as far as is known before the first."""
+PACE_PRIOR_S = 60.0
+"""So much expected time counts as having been right: the first benchmark alone says little of the card's pace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +75,10 @@ class Bench:
             return self.minutes * 60.0
         return START_S + sum(self._cost_s(b, cpu=self.cpu) for b in self.benchmarks())
 
+    def limited(self) -> bool:
+        """``full`` takes as long as it takes: a wrong estimate must lose no benchmark. A budget is kept."""
+        return not self.full or self.minutes is not None
+
     def estimate_s(self, machine: Machine) -> float:
         """As :meth:`expected_s`, of what can run on ``machine`` only."""
         if self.minutes is not None:
@@ -115,7 +121,9 @@ class Bench:
                 needed, left = costs[0] * effort.share, max(0.0, course.left_s)
                 yield from course.warn("benchmark_skipped", benchmark=benchmark.name, needed_s=needed, left_s=left)
                 continue
-            yield from course.total(tally.steps_left(len(costs)), sum(costs) * min(1.0, share))
+            left_s = sum(costs) * (share if self.minutes is not None else tally.pace(course.spent_s))
+            yield from course.total(tally.steps_left(len(costs)), left_s)
+            tally.expected_s += costs[0]
             listener = Listener()
             yield from tally.counted(_judged(course, listener.through(benchmark.run(course, effort))))
             if self.null and (headline := headline_of(listener)) is not None:
@@ -132,11 +140,17 @@ class Bench:
 
 
 class _Tally:
-    """Counts steps, to tell how many are left."""
+    """Counts steps and seconds, to tell how many are left."""
 
     def __init__(self) -> None:
         self._steps = 0
         self._benchmarks = 0
+        self.expected_s = 0.0
+        """What the benchmarks that ran should have taken."""
+
+    def pace(self, spent_s: float) -> float:
+        """How much longer than expected it goes on: never below 1, one that fails at once says nothing of the card."""
+        return max(1.0, (spent_s - START_S + PACE_PRIOR_S) / (self.expected_s + PACE_PRIOR_S))
 
     def steps_left(self, benchmarks: int) -> int:
         """Steps of so many benchmarks, from those that ran so far."""

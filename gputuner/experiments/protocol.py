@@ -52,3 +52,7 @@ class Experiment(Protocol):
     def expected_s(self) -> float:
         """How long the plan should take, in seconds (the time budget)."""
         ...
+
+    def limited(self) -> bool:
+        """Whether the engine ends a run that takes far longer than expected; a worker that hangs is always ended."""
+        ...

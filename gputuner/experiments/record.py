@@ -36,6 +36,10 @@ class Record:
         """The duration, or ten years where there is none."""
         return self.duration_s if self.duration_s is not None else FOR_EVER_S
 
+    def limited(self) -> bool:
+        """It ends by itself, or when it is stopped."""
+        return False
+
     def plan(self, context: PlanContext) -> Plan:
         """One step that watches."""
         if self.duration_s is not None:

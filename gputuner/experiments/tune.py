@@ -75,6 +75,10 @@ class Tune:
         """The time budget in seconds."""
         return self.minutes * 60.0
 
+    def limited(self) -> bool:
+        """It has a budget."""
+        return True
+
     def plan(self, context: PlanContext) -> Plan:
         """The steps: rates, training, limit, sharing, sustained load, advice."""
         shape = shape_for(context)

@@ -88,12 +88,16 @@ class Scripted:
     name: ClassVar[str] = "scripted"
     needs_worker: ClassVar[bool] = True
     make: Callable[[], Plan] = field(repr=False)
+    bounded: bool = True
 
     def plan(self, context: object) -> Plan:
         return self.make()
 
     def expected_s(self) -> float:
         return 60.0
+
+    def limited(self) -> bool:
+        return self.bounded
 
 
 @dataclass
@@ -117,13 +121,14 @@ class Simulated:
         self.cards = SimulatedCards([card], self.clock, seed=3, faults=tuple(faults))
         self.model = self.cards.models[0]
         self.stores: list[MemoryStore] = []
+        self.worker = SimulatedWorker
         self.engine = Engine(self._stage, self._store, folder)
 
     def _stage(self) -> SimulatedStage:
         return SimulatedStage(self.clock, self.cards, self._worker, lambda: HostFingerprint(readings={}), 2.0)
 
     def _worker(self, worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
-        return SimulatedWorker(self.cards.card(uuid), 3, worker_id, memory_cap_bytes=cap_bytes)
+        return self.worker(self.cards.card(uuid), 3, worker_id, memory_cap_bytes=cap_bytes)
 
     def _store(self, run_id: str) -> MemoryStore:
         self.stores.append(MemoryStore(Path(run_id)))

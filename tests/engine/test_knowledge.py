@@ -29,6 +29,9 @@ class Curious:
     def expected_s(self):
         return 10.0
 
+    def limited(self):
+        return True
+
 
 def context_of(folder: Path, *ids: str):
     setup = open_setup(simulate=ids, data_dir=folder)

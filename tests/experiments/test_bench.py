@@ -50,8 +50,8 @@ def suite(monkeypatch):
 class Answers:
     """Performs a plan; rates by workload, in FLOP/s; each work takes as long as it asks."""
 
-    def __init__(self, rates=None, drift=0.0):
-        self.rates, self.drift = rates or {}, drift
+    def __init__(self, rates=None, drift=0.0, slowness=1.0):
+        self.rates, self.drift, self.slowness = rates or {}, drift, slowness
         self.now_ns, self.works, self.points, self.warned, self.totals = 10**9, [], [], [], []
         self.stop_after = None
 
@@ -78,7 +78,7 @@ class Answers:
             return Cancelled()
         self.works.append(step)
         start = self.now_ns
-        self.now_ns += int(step.measure_s * 1e9)
+        self.now_ns += int(self.slowness * step.measure_s * 1e9)
         level = self.rates.get(step.workload, 100e12) * (1.0 + self.drift * (len(self.works) % 2))
         times = tuple(FLOP / level * (1.0 + 1e-5 * (i % 7)) for i in range(60))
         parts = tuple(
@@ -179,6 +179,30 @@ def test_progress_tells_what_is_left_before_each(lab, suite):
     told = perform(lab, Bench())
     assert [total.expected_s for total in told.totals] == [30.0, 20.0, 10.0]
     assert [total.steps for total in told.totals] == [9, 2, 1]
+
+
+def test_a_slow_card_makes_the_time_left_longer(lab, suite):
+    """Ten minutes were expected of the first and twenty passed: of the rest nearly twice as long is told."""
+    suite(*(entry(f"gemm-{i}", cost=600.0) for i in range(3)))
+    slow = Answers(slowness=2.0)
+    told = perform(lab, Bench(), slow)
+    assert told.totals[0].expected_s == 1800.0
+    assert told.totals[1].expected_s == pytest.approx(1200.0 * (1200 + 60) / (600 + 60))
+    assert told.totals[2].expected_s == pytest.approx(600.0 * (2400 + 60) / (1200 + 60))
+
+
+def test_one_that_fails_at_once_does_not_make_it_shorter(lab, suite):
+    suite(*(entry(f"gemm-{i}", cost=600.0) for i in range(2)))
+    told = perform(lab, Bench(), Answers(slowness=0.01))
+    assert [total.expected_s for total in told.totals] == [1200.0, 600.0]
+
+
+@pytest.mark.parametrize(
+    ("spec", "limited"),
+    [({}, True), ({"full": True}, False), ({"full": True, "null": True}, False), ({"full": True, "minutes": 5}, True)],
+)
+def test_only_a_full_suite_without_a_budget_has_no_limit(suite, spec, limited):
+    assert Bench(**spec).limited() is limited
 
 
 def test_a_cancel_ends_without_further_words(lab, suite):
