@@ -22,6 +22,7 @@ _IMPORT_S, _CONTEXT_S, _SETUP_S = 2.0, 0.4, 0.3
 _STEADY_S = 1.5
 _PROGRESS_S = 0.25
 _LEAST_WINDOWS = 3
+_SURVEY_WINDOWS, _BURST_WINDOW_S = 24, 0.002
 
 
 class SimulatedWorker:
@@ -279,7 +280,12 @@ class SimulatedWorker:
 
     def _measure_setting(self, trial: SimulatedTrial, t_ns: int) -> None:
         iteration_s = self._card.iteration_s(trial.cost.load)
-        window_s = min(0.1, max(0.02, trial.setting_s / 100))
+        if trial.survey:
+            window_s = min(0.1, trial.setting_s / _SURVEY_WINDOWS)
+        elif trial.warmup_s == 0:
+            window_s = _BURST_WINDOW_S
+        else:
+            window_s = min(0.1, max(0.02, trial.setting_s / 100))
         self._run(trial, t_ns, int(max(window_s, iteration_s) * 1e9))
 
     def _window(self, trial: SimulatedTrial, t_ns: int) -> None:

@@ -27,7 +27,7 @@ FULL_SHAPES = (
     _shape(1, 256, 1024, 14), _shape(1, 512, 2048, 7),
 )  # fmt: skip
 CPU_SHAPES = (_shape(3, 64, 64, 28), _shape(1, 256, 64, 28))
-MEASURE_S, FULL_MEASURE_S, CPU_S = 6.5, 30.0, 4.0
+MEASURE_S, FULL_MEASURE_S, CPU_S = 13.0, 60.0, 4.0
 BATCH, CPU_BATCH = 256, 4
 
 
@@ -64,5 +64,5 @@ def conv(course: Course, effort: Effort) -> Steps:
 
 
 BENCHMARKS_CONV: tuple[Benchmark, ...] = (
-    Benchmark(name="conv", group="conv", unit="FLOP/s", default_s=17.0, full_s=130.0, cpu_s=6.0, run=conv),
+    Benchmark(name="conv", group="conv", unit="FLOP/s", default_s=24.0, full_s=190.0, cpu_s=6.0, run=conv),
 )

@@ -24,7 +24,9 @@ from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Part, Step, StepResult, Trial, Work
 from gputuner.workloads.specs_matmul import ProductFormat, ProductSearchSpec, ProductSpec
 
-SEARCH_S, STEADY_S, SUSTAINED_S, BURST_S = 15.0, 2.0, 30.0, 0.2
+SEARCH_S, STEADY_S, SUSTAINED_S, BURST_S = 15.0, 3.0, 30.0, 0.2
+WARM_UP_S = {"burst": 0.0, "steady": 2.0, "sustained": 1.0}
+"""A power cap takes a second or two to settle after the pause in which the result of the search was checked."""
 EMULATED_S = 3.0
 """An emulated format is searched this long at most: nobody should use it."""
 COLD_IDLE_S = 10.0
@@ -155,9 +157,9 @@ def _measure(
         measure_s=measure_s,
         budget_s=4 * measure_s + 20.0,
         idle_before_s=idle_s,
-        warmup_s=0.0 if phase == "burst" else 1.0 if phase == "sustained" else None,
+        warmup_s=None if course.context.card.is_cpu else min(WARM_UP_S[phase], measure_s),
     )
-    result = yield from course.attempt(work, idle_s + 2 * measure_s + SETUP_S)
+    result = yield from course.attempt(work, idle_s + WARM_UP_S[phase] + measure_s + SETUP_S)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         yield from failed(course, name, result)
         return None
@@ -193,7 +195,7 @@ def _benchmark(
     precision: ProductFormat,
     *,
     cpu_s: float = 8.0,
-    default_s: float = 20.0,
+    default_s: float = 23.0,
     unavailable: Callable[[Machine], Unavailable | None] | None = None,
 ) -> Benchmark:
     name = f"gemm-{precision}"
@@ -202,7 +204,7 @@ def _benchmark(
         group="gemm",
         unit="FLOP/s",
         default_s=default_s,
-        full_s=50.0 + (default_s - 20.0),
+        full_s=50.0 + (default_s - 23.0),
         cpu_s=cpu_s,
         run=_gemm(precision, name),
     )
@@ -210,20 +212,20 @@ def _benchmark(
 
 
 BENCHMARKS_GEMM: tuple[Benchmark, ...] = (
-    _benchmark("bf16", default_s=66.0),
+    _benchmark("bf16", default_s=69.0),
     _benchmark("fp16", unavailable=_fp16),
     _benchmark("fp16-acc16", unavailable=_since(7.0, "fp16_tensor")),
     _benchmark("tf32", unavailable=_since(8.0, "tf32")),
     _benchmark("fp32"),
     _benchmark("fp64"),
-    _benchmark("fp8", default_s=38.0, unavailable=_since(8.9, "fp8")),
+    _benchmark("fp8", default_s=44.0, unavailable=_since(8.9, "fp8")),
     _benchmark("int8", unavailable=_int8),
     Benchmark(
         name="gemm-sparse",
         group="gemm",
         unit="FLOP/s",
-        default_s=18.0,
-        full_s=24.0,
+        default_s=26.0,
+        full_s=34.0,
         cpu_s=0.0,
         run=_sparse,
         unavailable=_since(8.0, "sparsity_2_4"),

@@ -20,9 +20,9 @@ from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.attention_check import TOLERANCE, Tensors, attention_error
 from gputuner.workloads.bodies.body import Fact
-from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import OUT_OF_TIME, attempted, gap
+from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 BACKENDS = {

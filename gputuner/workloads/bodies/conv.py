@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
-from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
 from gputuner.workloads.bodies.gaps import attempted
+from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 TOLERANCE = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 5e-3, "bf16": 2e-2}

@@ -19,9 +19,9 @@ import torch
 from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
-from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.llm import Cache, Llm
+from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 from gputuner.workloads.bodies.training_shapes import LLM, LlmShape
 

@@ -22,10 +22,10 @@ from typing import Any
 import torch
 
 from gputuner.workloads.bodies.body import Fact
-from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
 from gputuner.workloads.bodies.gaps import attempted
+from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 KERNELS = 100

@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterator
 import torch
 
 from gputuner.workloads.bodies.body import Fact
-from gputuner.workloads.bodies.decode_timing import timed
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
 from gputuner.workloads.bodies.gaps import attempted
+from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 TO_CARD, FROM_CARD, BOTH = "host_to_device", "device_to_host", "both"

@@ -1,4 +1,4 @@
-"""Timing of one setting of a survey: a few iterations to warm up, then windows until its time is used up."""
+"""Timing of one setting of a survey: a warm-up, then windows until its time is used up."""
 
 import time
 from collections.abc import Callable
@@ -7,6 +7,8 @@ from typing import Any
 from gputuner.workloads.bodies.device import Device
 
 WARM_ITERATIONS = 2
+WARM_SHARE = 0.25
+"""Of a setting's time: clocks and power follow a change of load within some tens of milliseconds."""
 WINDOWS_WANTED = 24
 """For an interval (20 blocks) with some to spare."""
 LONGEST_WINDOW_S, SHORTEST_WINDOW_S = 0.1, 0.005
@@ -26,17 +28,30 @@ def timed(device: Device, iterate: Callable[[], Any], seconds: float) -> "tuple[
     iterate()
     device.synchronise()
     iteration_s = max(time.monotonic() - start, 1e-7)
+    _run(device, iterate, WARM_SHARE * seconds - (time.monotonic() - begun), iteration_s)
     left_s = max(0.0, seconds - (time.monotonic() - begun))
     length_s = min(LONGEST_WINDOW_S, max(SHORTEST_WINDOW_S, left_s / WINDOWS_WANTED))
+    t0_ns = time.monotonic_ns()
+    done = _run(device, iterate, left_s, iteration_s, length_s, LEAST_WINDOWS)
+    return done, (t0_ns, time.monotonic_ns())
+
+
+def _run(
+    device: Device,
+    iterate: Callable[[], Any],
+    seconds: float,
+    iteration_s: float,
+    length_s: float = SHORTEST_WINDOW_S,
+    least: int = 0,
+) -> "list[float]":
+    """Windows of ``length_s``, one after the other until ``seconds`` have passed and ``least`` are done."""
     count = max(1, round(length_s / iteration_s))
     done: list[float] = []
-    t0_ns = time.monotonic_ns()
+    start = time.monotonic()
     windows = device.windows(length_s)
     while True:
-        done += windows.run(iterate, count)
         behind = windows.running()
-        passed_s = (time.monotonic_ns() - t0_ns) / 1e9
-        if len(done) + behind >= LEAST_WINDOWS and passed_s + behind * count * iteration_s >= left_s:
+        if len(done) + behind >= least and time.monotonic() - start + behind * count * iteration_s >= seconds:
             break
-    done += windows.drain()
-    return done, (t0_ns, time.monotonic_ns())
+        done += windows.run(iterate, count)
+    return done + windows.drain()
