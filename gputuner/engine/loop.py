@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 
+from gputuner.engine.guard import Guard
 from gputuner.engine.inbox import CancelRequested, FeedEnded, FromWorker, TickArrived, WorkerGone
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.stage import Stage
@@ -39,7 +40,7 @@ class Loop:
         """``tell_tick`` stores and passes on a tick; ``idle`` is called now and then, so that the store can commit."""
         self._stage = stage
         self._card = card
-        self.safety = safety
+        self.safety = Guard(safety)
         self._tell_tick = tell_tick
         self._idle = idle
         self.samples: deque[Sample] = deque(maxlen=KEPT_SAMPLES)

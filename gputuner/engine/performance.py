@@ -146,6 +146,8 @@ class Performance:
         if isinstance(result, Stopped):
             params: dict[str, Scalar] = {"trigger": result.trigger}
             params |= {k: v for k, v in (("value", result.value), ("limit", result.limit)) if v is not None}
+            if result.card is not None:
+                params |= {"card": result.card.title, "card_index": result.card.index}
             self._end(Outcome.STOPPED_FOR_SAFETY, ExitCode.DEVICE, f"safety_{result.trigger}", params)
         elif loop.timed_out:
             self._end(Outcome.TIMED_OUT, ExitCode.DEVICE, "timed_out")

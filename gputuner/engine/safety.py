@@ -50,6 +50,15 @@ class SafetyWatch:
         self._power_since_ns = 0
         self._fan_row = 0
 
+    @property
+    def card(self) -> CardInfo:
+        """The card as it stands."""
+        return self._card
+
+    def beside(self, card: CardInfo) -> "SafetyWatch":
+        """A calm watch over another card, by the same limits."""
+        return SafetyWatch(card, self._limits)
+
     def work_starts(self) -> None:
         """The run works on the card from now on, loading it now and then."""
         self._working = True

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
+from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
 from gputuner.engine.workers import Workers, unusable_error
 from gputuner.model.codec import from_builtins
 from gputuner.model.errors import DeviceError, GputunerError, StoreError, WorkloadError
-from gputuner.model.points import Conditions
-from gputuner.model.samples import Sample
 from gputuner.model.steps import Done, Lost, OutOfMemory, Runtime, StepResult, Trial, UserCodeFailed, Work
 
 SETUP_S = 120.0
@@ -23,8 +22,6 @@ EXIT_S = 10.0
 """A worker that has told of running out of memory ends by itself within this time."""
 OOM_EXIT_CODE = 5
 HALF_MEASURE_S = 0.2
-
-ConditionsOf = Callable[[Sequence[Sample], int, int], Conditions]
 
 
 @dataclass(slots=True)
@@ -63,7 +60,7 @@ class Trials:
         """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
         runtime = works[0].runtime
         try:
-            self._peers.admit(works[0].peers)
+            self._loop.safety.follow(self._peers.admit(works[0].peers))
         except GputunerError as err:
             return UserCodeFailed(message=str(err), traceback="", reason="peer_busy")
         try:
@@ -211,8 +208,16 @@ class Trials:
         samples = self._loop.samples
         whole = self._conditions(samples, t0_ns, t1_ns)
         parts = tuple(self._conditions(samples, p.t0_ns, p.t1_ns) for p in trials[0].parts)
-        # a part that falls between two readings has what the card did during the whole survey
-        return Done(trials=trials, conditions=whole, part_conditions=tuple(c if c.samples else whole for c in parts))
+        windows = [(t0_ns, t1_ns), *((p.t0_ns, p.t1_ns) for p in trials[0].parts)]
+        peers, *part_peers = self._loop.safety.peers_seen(self._conditions, windows, self._workers.pids, len(works))
+        return Done(
+            trials=trials,
+            conditions=whole,
+            # a part that falls between two readings has what the card did during the whole survey
+            part_conditions=tuple(c if c.samples else whole for c in parts),
+            peers=peers,
+            part_peers=tuple(part_peers),
+        )
 
     def _size_limit(self, lost: Lost, works: Sequence[Work]) -> OutOfMemory | None:
         """A crash that half the size survives in a fresh process is a size limit, not a broken card."""

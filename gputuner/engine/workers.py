@@ -64,6 +64,8 @@ class Workers:
         self._slots: dict[str, _Slot] = {}
         self._started = 0
         self.ready_message: Mapping[str, object] | None = None
+        self.pids: set[int] = set()
+        """Process numbers of all workers so far, ended ones too: a process table may be older than their end."""
 
     def take(
         self,
@@ -219,6 +221,9 @@ class Workers:
             return
         if kind == "ready":
             slot.ready = True
+            pid = item.message.get("pid")
+            if isinstance(pid, int):
+                self.pids.add(pid)
             if slot.runtime == "torch":
                 self.ready_message = item.message
         elif kind == "unusable":

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import CardInfo
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 
@@ -137,6 +138,18 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PeerSeen:
+    """What a further card of a trial (``Work.peers``) did in a window."""
+
+    card: CardInfo
+    conditions: Conditions
+    core_temperature_max_c: float | None = None
+    """The highest reading of the window."""
+    shared: bool = False
+    """Others computed on the card during the trial, as far as the driver's process tables tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
     """The step ran: its trials (one; several for ``Together``; none for steps without work)."""
 
@@ -144,6 +157,10 @@ class Done:
     conditions: Conditions | None = None
     part_conditions: tuple[Conditions, ...] = ()
     """Of a survey: one for each part, from its own window; from the whole where no reading fell into it."""
+    peers: tuple[PeerSeen, ...] = ()
+    """The further cards of the trial, over the whole of it, in the order of ``Work.peers``."""
+    part_peers: tuple[tuple[PeerSeen, ...], ...] = ()
+    """Of a survey: the same for each part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +199,8 @@ class Stopped:
     trigger: str
     value: float | None = None
     limit: float | None = None
+    card: CardInfo | None = None
+    """The further card that was in danger; None: the run's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
