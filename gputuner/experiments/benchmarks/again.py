@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.analysis.null_check import NullCheck, null_check
 from gputuner.experiments.benchmarks.benchmark import Steps
+from gputuner.experiments.benchmarks.peers import peers_of
 from gputuner.experiments.benchmarks.recording import AMOUNTS, rate
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Part, Report, StepResult, Trial, Work
+from gputuner.model.steps import Done, Part, PeerSeen, Report, StepResult, Trial, Work
 
 ROUNDS = 4
 NULL = "null"
@@ -93,24 +94,25 @@ def _one(course: Course, headline: Headline, number: int, cost_s: float, repeats
     found = _measured(headline, result)
     if found is None:
         return
-    measured, conditions = found
+    measured, conditions, peers = found
     point, name = headline.point, benchmark_of(headline.point)
     counted = _counted(point)
     if counted not in measured.work:
         return
     params: dict[str, Scalar] = {**point.params, NULL: number}
-    again = rate(course, name, point.metric, point.unit, counted, measured, conditions, params)
+    again = rate(course, name, point.metric, point.unit, counted, measured, conditions, params, peers=peers)
     repeats.setdefault(f"{name} {point.metric}", []).append(again)
     yield from course.tell(again)
 
 
-def _measured(headline: Headline, result: Done) -> tuple[Trial | Part, Conditions | None] | None:
+def _measured(headline: Headline, result: Done) -> tuple[Trial | Part, Conditions | None, Sequence[PeerSeen]] | None:
     trial = result.trials[0]
     if headline.part is None:
-        return (trial, result.conditions) if trial.iteration_s else None
+        return (trial, result.conditions, result.peers) if trial.iteration_s else None
     for i, part in enumerate(trial.parts):
         if part.params == headline.part and part.iteration_s:
-            return part, result.part_conditions[i] if i < len(result.part_conditions) else result.conditions
+            conditions = result.part_conditions[i] if i < len(result.part_conditions) else result.conditions
+            return part, conditions, peers_of(result, i)
     return None
 
 

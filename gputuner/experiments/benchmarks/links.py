@@ -10,11 +10,14 @@ the driver offers a path; without, the copy goes through host memory.
 
 ``allreduce``: NCCL over all idle cards, on a processor gloo with two ranks. Bus bandwidth as in nccl-tests: size ×
 2(n - 1)/n / time. Every byte that was copied and every sum is checked.
+
+The further cards are watched for safety like the run's own (``engine.guard``), and figures tell what they did
+(``peers``).
 """
 
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps, Unavailable, gpu_only
 from gputuner.experiments.benchmarks.recording import rate
-from gputuner.experiments.benchmarks.surveyed import surveyed
+from gputuner.experiments.benchmarks.surveyed import surveyed, surveyed_together
 from gputuner.experiments.course import Course
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Work
@@ -72,9 +75,11 @@ def p2p(course: Course, effort: Effort) -> Steps:
             budget_s=measure_s + DEADLINE_S,
             peers=(other.uuid,),
         )
-        for part, conditions in (yield from surveyed(course, "p2p", work, hung="p2p_hangs")):
+        for part, conditions, peers in (yield from surveyed_together(course, "p2p", work, hung="p2p_hangs")):
             params: dict[str, Scalar] = {**part.params, "peer": other.title}
-            yield from course.tell(rate(course, "p2p", "peer_bandwidth", "B/s", "bytes", part, conditions, params))
+            yield from course.tell(
+                rate(course, "p2p", "peer_bandwidth", "B/s", "bytes", part, conditions, params, peers=peers)
+            )
 
 
 def allreduce(course: Course, effort: Effort) -> Steps:
@@ -90,9 +95,10 @@ def allreduce(course: Course, effort: Effort) -> Steps:
         budget_s=measure_s + DEADLINE_S,
         peers=tuple(other.uuid for other in course.context.others[: MOST_RANKS - 1]) if not cpu else (),
     )
-    for part, conditions in (yield from surveyed(course, "allreduce", work, hung="allreduce_hangs")):
+    for part, conditions, peers in (yield from surveyed_together(course, "allreduce", work, hung="allreduce_hangs")):
+        params = dict(part.params)
         yield from course.tell(
-            rate(course, "allreduce", "allreduce_busbw", "B/s", "bytes", part, conditions, dict(part.params))
+            rate(course, "allreduce", "allreduce_busbw", "B/s", "bytes", part, conditions, params, peers=peers)
         )
 
 

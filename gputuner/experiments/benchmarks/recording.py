@@ -1,13 +1,14 @@
 """From what was measured to the figures of a benchmark: rate, operations or bytes, and whether the result was right."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gputuner.experiments.benchmarks.judging import implausible, measured_against
+from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Part, Trial
+from gputuner.model.steps import Part, PeerSeen, Trial
 
 AMOUNTS = {"flop": "operations", "bytes": "bytes", "samples": "samples", "tokens": "tokens", "calls": "calls"}
 """What a body counts per iteration → name of the amount in a point's ``extra``; value × ``seconds`` equals it."""
@@ -25,6 +26,7 @@ def rate(
     *,
     flags: Iterable[Flag] = (),
     extra: dict[str, Scalar] | None = None,
+    peers: Sequence[PeerSeen] = (),
 ) -> Point:
     """The median rate of ``measured`` with its spread, conditions, flags and judgement.
 
@@ -39,9 +41,10 @@ def rate(
         params: of what: shapes, precision, phase.
         flags: beside those that follow from the measurement.
         extra: further figures.
+        peers: the further cards that it was measured with.
     """
     work = measured.work[counted]
-    extra = {**(extra or {})}
+    flags, extra = (*flags, *peer_flags(peers)), {**(extra or {}), **peer_extra(peers)}
     if isinstance(measured, Part) and (conditions is None or not conditions.samples) and course.conditions is not None:
         # A setting shorter than a polling interval: what the card did during the survey stands for it
         conditions, extra["conditions_of"] = replace(course.conditions, energy_j=None), "survey"
