@@ -9,7 +9,7 @@ from gputuner.assembly.children import child_command
 from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.engine.replayed import ReplayedStage
-from gputuner.engine.simulated import SimulatedStage
+from gputuner.engine.simulated import SimulatedStage, SimulatedTrials
 from gputuner.engine.stage import Stage, WallStage
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import HostFingerprint
@@ -54,12 +54,15 @@ def simulated_stage(
     """Cards of the catalogue (default: the one shipped) on a clock of their own."""
     from gputuner.devices.simulated import SimulatedCards, SimulatedClock
     from gputuner.workloads.simulated import SimulatedWorker
+    from gputuner.workloads.simulated_together import SimulatedTogether
 
     clock = SimulatedClock()
     cards = SimulatedCards(ids, clock, seed=seed, catalog=catalog)
 
-    def worker(worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
-        return SimulatedWorker(cards.card(uuid), seed=seed, worker_id=worker_id, memory_cap_bytes=cap_bytes)
+    def worker(worker_id: str, uuid: str, cap_bytes: int | None, peers: tuple[str, ...]) -> SimulatedTrials:
+        own = cards.card(uuid)
+        alone = SimulatedWorker(own, seed=seed, worker_id=worker_id, memory_cap_bytes=cap_bytes)
+        return SimulatedTogether(alone, worker_id, own, [cards.card(peer) for peer in peers]) if peers else alone
 
     return SimulatedStage(clock, cards, worker, host, rates.fast_hz)
 

@@ -133,6 +133,10 @@ class SimulatedCard:
         if process.compute and worker_id not in self.physics.contexts:
             self.physics.open_context(worker_id)
 
+    def process(self, worker_id: str) -> ProcessOnCard | None:
+        """The process that a worker shows on the card."""
+        return self._processes.get(worker_id)
+
     def memory_bytes(self) -> tuple[int, int, int]:
         """Used by processes, reserved by the driver, free."""
         used = sum(p.memory_bytes or 0 for p in self._processes.values())

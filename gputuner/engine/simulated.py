@@ -127,11 +127,11 @@ class SimulatedStage:
         self,
         clock: SimulatedClock,
         source: CardSource,
-        worker: Callable[[str, str, int | None], SimulatedTrials],
+        worker: Callable[[str, str, int | None, tuple[str, ...]], SimulatedTrials],
         host: Callable[[], HostFingerprint],
         sampling_hz: float,
     ) -> None:
-        """``worker(worker_id, card uuid, memory_cap_bytes)`` makes a worker on one of ``source``'s cards."""
+        """``worker(worker_id, card uuid, memory_cap_bytes, peers)`` makes a worker on cards of ``source``."""
         self.clock: Clock = clock
         self.sampling_hz: float | None = sampling_hz
         self._source = source
@@ -173,7 +173,7 @@ class SimulatedStage:
         peers: tuple[str, ...] = (),
     ) -> Worker:
         """Make a simulated worker."""
-        trials = self._worker(worker_id, card.uuid, memory_cap_bytes)
+        trials = self._worker(worker_id, card.uuid, memory_cap_bytes, peers)
         self._inbox.add(worker_id, trials)
         return _Handle(worker_id, trials, self._inbox)
 

@@ -205,6 +205,9 @@ _SAFETY: dict[str, str] = {
     ),
 }
 
+_FURTHER_CARD = N_("{sentence} It was the card [{card_index}] {card}, which worked together with the run's own.")
+"""After a stop for safety that another card than the run's own called for."""
+
 # A key ending in ``:alone`` is for a list that turned out empty.
 ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY
 
@@ -219,7 +222,10 @@ def error(entry: GputunerError | str, params: Mapping[str, object] | None = None
         entry = alone
     if entry not in ERRORS:
         return text or entry
-    return fill(ERRORS[entry], {"message": text, **given})
+    sentence = fill(ERRORS[entry], {"message": text, **given})
+    if entry in _SAFETY and "card_index" in given:
+        return fill(_FURTHER_CARD, {"sentence": sentence, **given})
+    return sentence
 
 
 def bug(path: str) -> str:

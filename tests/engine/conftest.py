@@ -41,9 +41,9 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 @pytest.fixture
 def simulated(tmp_path: Path) -> Callable[..., Simulated]:
-    """Makes an engine over one simulated card with scripted faults."""
+    """Makes an engine over one simulated card, or several of a kind, with scripted faults."""
 
-    def start(*faults: Fault, card: str = "rtx-4090-48g") -> Simulated:
-        return Simulated(tmp_path, card, faults)
+    def start(*faults: Fault, card: str = "rtx-4090-48g", count: int = 1) -> Simulated:
+        return Simulated(tmp_path, [card] * count, faults)
 
     return start

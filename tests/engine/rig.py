@@ -19,6 +19,7 @@ from gputuner.model.samples import CardProcesses
 from gputuner.model.steps import Plan
 from gputuner.telemetry.feed import Tick
 from gputuner.workloads.simulated import SimulatedWorker
+from gputuner.workloads.simulated_together import SimulatedTogether
 
 Fault = tuple[float, str, dict[str, float | str]]
 SCRIPT = Path(__file__).with_name("scripted_worker.py")
@@ -114,11 +115,11 @@ class Bench:
 
 
 class Simulated:
-    """An engine over one simulated card with scripted faults."""
+    """An engine over simulated cards with scripted faults; runs are of the first card."""
 
-    def __init__(self, folder: Path, card: str, faults: Iterable[Fault]) -> None:
+    def __init__(self, folder: Path, cards: Iterable[str], faults: Iterable[Fault]) -> None:
         self.clock = SimulatedClock()
-        self.cards = SimulatedCards([card], self.clock, seed=3, faults=tuple(faults))
+        self.cards = SimulatedCards([*cards], self.clock, seed=3, faults=tuple(faults))
         self.model = self.cards.models[0]
         self.stores: list[MemoryStore] = []
         self.worker = SimulatedWorker
@@ -127,8 +128,12 @@ class Simulated:
     def _stage(self) -> SimulatedStage:
         return SimulatedStage(self.clock, self.cards, self._worker, lambda: HostFingerprint(readings={}), 2.0)
 
-    def _worker(self, worker_id: str, uuid: str, cap_bytes: int | None) -> SimulatedWorker:
-        return self.worker(self.cards.card(uuid), 3, worker_id, memory_cap_bytes=cap_bytes)
+    def _worker(
+        self, worker_id: str, uuid: str, cap_bytes: int | None, peers: tuple[str, ...]
+    ) -> SimulatedWorker | SimulatedTogether:
+        own = self.cards.card(uuid)
+        alone = self.worker(own, 3, worker_id, memory_cap_bytes=cap_bytes)
+        return SimulatedTogether(alone, worker_id, own, [self.cards.card(peer) for peer in peers]) if peers else alone
 
     def _store(self, run_id: str) -> MemoryStore:
         self.stores.append(MemoryStore(Path(run_id)))
