@@ -179,3 +179,12 @@ def test_question_asks_to_repeat_what_was_not_valid():
     again = Question(id="sharing", card="c", command="x", params={"repeat": True})
     assert "do not hold" in sentences.question(again)
     assert "has not been measured" in sentences.question(Question(id="sharing", card="c", command="x"))
+
+
+def test_a_stop_for_safety_names_the_further_card_that_called_for_it():
+    own = sentences.error("safety_core_hot", {"trigger": "core_hot", "value": 2.0, "limit": 3.0})
+    further = sentences.error(
+        "safety_core_hot", {"value": 2.0, "limit": 3.0, "card": "H200 SXM 141GB", "card_index": 1}
+    )
+    assert own.endswith("look at the cooling.")
+    assert further == f"{own} It was the card [1] H200 SXM 141GB, which worked together with the run's own."

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from gputuner.assembly.setup import open_setup
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags
+from gputuner.model.events import Outcome, PointMeasured, RunFinished
 from gputuner.model.points import Conditions, Flag
 from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Reading
@@ -112,3 +114,29 @@ def test_a_figure_of_one_card_says_nothing_of_others(context):
     point = point_of(context, "pcie", done(part(direction="host_to_device", pinned=True, bytes=1 << 20)))
     assert not [name for name in point.extra if name.startswith("peer")]
     assert peer_extra(()) == {}
+
+
+@pytest.fixture(scope="module")
+def pair_points(tmp_path_factory):
+    """Both benchmarks on the first of two simulated cards."""
+    setup = open_setup(simulate=("h200-sxm", "h200-sxm"), data_dir=tmp_path_factory.mktemp("data"))
+    try:
+        own, other = setup.cards()
+        events = list(setup.start(Bench(names=("p2p", "allreduce")), (own,)))
+    finally:
+        setup.close()
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome is Outcome.COMPLETED
+    return other, [event.point for event in events if isinstance(event, PointMeasured)]
+
+
+def test_every_figure_of_two_cards_says_how_the_other_ran(pair_points):
+    other, points = pair_points
+    assert {point.metric for point in points} == {"peer_bandwidth", "allreduce_busbw"}
+    for point in points:
+        assert point.extra["peer_uuids"] == other.uuid
+        assert point.extra["peer_cards"] == f"[1] {other.title}"
+        assert point.extra["peer_sm_clock_mhz"] == pytest.approx(point.conditions.sm_clock_mhz, rel=0.05)
+        assert 25.0 < point.extra["peer_core_temperature_max_c"] < 60.0
+        assert "peer_flags" not in point.extra, "our own worker is nobody else"
+        assert Flag.SHARED not in point.flags
