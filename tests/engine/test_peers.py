@@ -139,9 +139,9 @@ def test_a_copy_that_hangs_is_ended_by_the_engine(tmp_path, monkeypatch):
 def test_the_users_of_a_card_that_is_held_are_not_asked_again():
     present = {OTHER.uuid: users(OTHER), THIRD.uuid: users(THIRD)}
     peers = Peers(lambda: (CARD, OTHER, THIRD), present.get, None)
-    peers.admit((OTHER.uuid,))
+    assert peers.admit((OTHER.uuid,)) == (OTHER,)
     present[OTHER.uuid] = users(OTHER, STRANGER)  # our own worker shows up
-    peers.admit((OTHER.uuid, THIRD.uuid))
+    assert peers.admit((OTHER.uuid, THIRD.uuid)) == (OTHER, THIRD)
     peers.keep((THIRD.uuid,))
     with pytest.raises(CardBusy):
         peers.admit((OTHER.uuid,))
