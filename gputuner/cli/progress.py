@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Self
 
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
+from gputuner.language.progress import step_progress
 from gputuner.language.words import _, listed
 from gputuner.model.events import (
     Event,
     PointMeasured,
     StepFinished,
+    StepProgressed,
     StepStarted,
     TelemetrySampled,
     TorchFound,
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
+_LINE_EVERY_S = 10.0
+"""In a pipe a long step says how far it is at most so often."""
 _FINE_EXITS = {"finished", "cancelled"}
 
 
@@ -37,7 +41,10 @@ class Progress:
         self._output = output
         self._clock = clock
         self._step: StepStarted | None = None
-        self._step_at_s = 0.0
+        self._progress: StepProgressed | None = None
+        self._told_at_s = 0.0
+        """When step or progress were told last."""
+        self._line_at_s = 0.0
         self._readings = ""
         self._live: Live | None = None
 
@@ -70,9 +77,12 @@ class Progress:
         """Show what an event tells of the way."""
         match event:
             case StepStarted():
-                self._step, self._step_at_s = event, self._clock()
+                self._step, self._progress = event, None
+                self._told_at_s = self._line_at_s = self._clock()
                 if self._live is None:
                     self._say(_step_line(event, event.remaining_s))
+            case StepProgressed():
+                self._go_on(event)
             case PointMeasured():
                 self._say(f"  {point_line(event.point)}")
             case Warned():
@@ -87,6 +97,14 @@ class Progress:
                 self._detail(f"  {event.worker}: {event.why} {event.exit_code or ''} {event.stderr_tail}".rstrip())
             case _:
                 pass
+
+    def _go_on(self, event: StepProgressed) -> None:
+        self._progress, self._told_at_s = event, self._clock()
+        if self._live is not None or self._told_at_s - self._line_at_s < _LINE_EVERY_S:
+            return
+        self._line_at_s = self._told_at_s
+        if told := step_progress(event):
+            self._say(f"  {told}")
 
     def _say(self, text: str) -> None:
         if not self._output.quiet:
@@ -111,8 +129,11 @@ class Progress:
 
         if self._step is None:
             return Text(_("starting"), style="dim", overflow="ellipsis", no_wrap=True)
-        left_s = max(0.0, self._step.remaining_s - (self._clock() - self._step_at_s))
+        passed_s = self._clock() - self._told_at_s
+        left_s = max(0.0, (self._progress or self._step).remaining_s - passed_s)
         text = Text(_step_line(self._step, left_s), overflow="ellipsis", no_wrap=True)
+        if self._progress is not None and (told := step_progress(self._progress, passed_s)):
+            text.append(f" · {told}")
         if self._readings:
             text.append(f"   {self._readings}", style="dim")
         return text

@@ -4,11 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gputuner.engine.loop import Interrupted, Loop
+from gputuner.engine.progress import Progress
 from gputuner.engine.trials import Trials
 from gputuner.model.events import (
     AdviceGiven,
     PointMeasured,
     StepFinished,
+    StepProgressed,
     StepStarted,
     Warned,
 )
@@ -60,6 +62,9 @@ class Performer:
         self._index = 0
         self._total = 0
         self._end_ns: int | None = None
+        self._label, self._expected_s = "", 0.0
+        if trials is not None:
+            trials.progressed = self._progressed
 
     def perform(self, plan: Plan) -> Stopped | Cancelled | None:
         """Run the plan to its end (None), or to what interrupted it; the plan is closed either way."""
@@ -109,6 +114,7 @@ class Performer:
         self, label: str, params: dict[str, Scalar], expected_s: float, act: Callable[[], StepResult]
     ) -> StepResult:
         self._index += 1
+        self._label, self._expected_s = label, expected_s
         self._tell(
             StepStarted,
             index=self._index,
@@ -131,6 +137,19 @@ class Performer:
         )
         return result
 
+    def _progressed(self, progress: Progress) -> None:
+        self._tell(
+            StepProgressed,
+            index=self._index,
+            label=self._label,
+            phase=progress.phase,
+            done_s=progress.done_s,
+            left_s=progress.left_s,
+            remaining_s=self._remaining_s(self._expected_s if progress.left_s is None else progress.left_s),
+            done=progress.done,
+            of=progress.of,
+        )
+
     def _remaining_s(self, step_s: float) -> float:
         """Seconds of the whole run that are left: at least those of the step in hand, however late the run is."""
         return step_s if self._end_ns is None else max(step_s, (self._end_ns - self._loop.now_ns()) / 1e9)
@@ -145,8 +164,12 @@ class Performer:
         return Done()
 
     def _settle(self, at_most_s: float) -> StepResult:
-        until_ns = self._loop.now_ns() + int(at_most_s * 1e9)
+        start_ns = self._loop.now_ns()
+        until_ns = start_ns + int(at_most_s * 1e9)
         while (now_ns := self._loop.now_ns()) < until_ns and not _settled(self._loop.samples, now_ns):
+            self._progressed(
+                Progress(phase="settle", done_s=(now_ns - start_ns) / 1e9, left_s=(until_ns - now_ns) / 1e9)
+            )
             self._loop.pause(min(until_ns, now_ns + 10**9))
         return Done()
 

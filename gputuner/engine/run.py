@@ -5,14 +5,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from gputuner.model.events import Event, RunFinished, TelemetrySampled
+from gputuner.model.events import Event, RunFinished, StepProgressed, TelemetrySampled
 
 TELEMETRY_BACKLOG = 64
-"""Unread telemetry events kept for a slow reader; older ones are dropped, other events never are."""
+"""Unread telemetry events kept for a slow reader; older ones are dropped. Of a step's progress one is kept: the newest.
+Other events are never dropped.
+"""
 
 
 class EventQueue:
-    """Events from the engine's thread to one reader; only intermediate telemetry may be lost."""
+    """Events from the engine's thread to one reader; only intermediate telemetry and progress may be lost."""
 
     def __init__(self) -> None:
         """Start empty and open."""
@@ -21,13 +23,16 @@ class EventQueue:
         self._changed = threading.Condition()
 
     def put(self, event: Event) -> None:
-        """Queue an event; drops the oldest unread telemetry when the reader is far behind."""
+        """Queue an event; drops unread progress, and the oldest unread telemetry when the reader is far behind."""
         with self._changed:
+            if isinstance(event, StepProgressed):
+                self._drop_first(StepProgressed)
             self._events.append(event)
             if isinstance(event, TelemetrySampled):
                 self._telemetry_waiting += 1
                 if self._telemetry_waiting > TELEMETRY_BACKLOG:
-                    self._drop_oldest_telemetry()
+                    self._drop_first(TelemetrySampled)
+                    self._telemetry_waiting -= 1
             self._changed.notify()
 
     def get(self) -> Event:
@@ -40,11 +45,10 @@ class EventQueue:
                 self._telemetry_waiting -= 1
             return event
 
-    def _drop_oldest_telemetry(self) -> None:
+    def _drop_first(self, kind: type[Event]) -> None:
         for i, event in enumerate(self._events):
-            if isinstance(event, TelemetrySampled):
+            if isinstance(event, kind):
                 del self._events[i]
-                self._telemetry_waiting -= 1
                 return
 
 

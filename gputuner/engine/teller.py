@@ -1,6 +1,7 @@
 """Stamps events and tells them: the store first, then the reader.
 
-What a reader has seen is on disk, telemetry excepted: that is committed once a second.
+What a reader has seen is on disk, but for telemetry, which is committed once a second, and a step's progress, which is
+not kept.
 """
 
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from gputuner.devices.protocol import Clock
 from gputuner.engine.run import Run
 from gputuner.model.errors import StoreError
-from gputuner.model.events import Event, Outcome, RunFinished, TelemetrySampled
+from gputuner.model.events import Event, Outcome, RunFinished, StepProgressed, TelemetrySampled
 
 
 class Teller:
@@ -30,7 +31,8 @@ class Teller:
             StoreError: it could not be kept; the run has to end.
         """
         event = self._make(cls, fields)
-        self._keep(event)
+        if not isinstance(event, StepProgressed):
+            self._keep(event)
         self._run.tell(event)
 
     def idle(self) -> None:

@@ -10,6 +10,7 @@ from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
 from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
+from gputuner.engine.progress import Progress, progress_of
 from gputuner.engine.workers import Workers, unusable_error
 from gputuner.model.codec import from_builtins
 from gputuner.model.errors import DeviceError, GputunerError, StoreError, WorkloadError
@@ -28,6 +29,8 @@ HALF_MEASURE_S = 0.2
 class _Running:
     work: Work
     trial_id: str
+    tells: bool = False
+    """Its progress is the step's."""
     armed: bool = False
     result: StepResult | None = None
 
@@ -55,6 +58,8 @@ class Trials:
         self._spares = spares
         self._peers = peers or Peers(lambda: (), lambda _: None, None)
         self._count = 0
+        self.progressed: Callable[[Progress], None] = lambda _: None
+        """Called when a trial goes on; of several at once the first alone tells."""
 
     def run(self, works: Sequence[Work]) -> StepResult:
         """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
@@ -72,6 +77,7 @@ class Trials:
         self._peers.keep(works[0].peers)  # the worker that saw the others has ended by now
         cap_bytes = self._workers.cap_bytes(len(works))
         running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
+        running[ids[0]].tells = True
         self._loop.safety.load_starts(self._loop.now_ns())
         try:
             self._until(running, lambda r: r.armed, SETUP_S)
@@ -115,6 +121,8 @@ class Trials:
         idle_s = max(r.work.idle_before_s for r in running.values())
         if idle_s:
             self._loop.safety.load_ends()
+            measure_s = max(r.work.measure_s for r in running.values())
+            self.progressed(Progress(phase="idle", done_s=0.0, left_s=idle_s + measure_s))
             self._loop.pause(self._loop.now_ns() + int(idle_s * 1e9))
             self._loop.safety.load_starts(self._loop.now_ns())
         for worker, r in running.items():
@@ -153,6 +161,8 @@ class Trials:
                 r.result = _done(item)
             case "failed":
                 r.result = self._failed(item, r.work.runtime)
+            case "progress" if r.tells:
+                self.progressed(progress_of(item.message))
             case _:
                 pass
 
@@ -213,8 +223,7 @@ class Trials:
         return Done(
             trials=trials,
             conditions=whole,
-            # a part that falls between two readings has what the card did during the whole survey
-            part_conditions=tuple(c if c.samples else whole for c in parts),
+            part_conditions=parts,
             peers=peers,
             part_peers=tuple(part_peers),
         )

@@ -17,6 +17,7 @@ from gputuner.model.events import (
     RunFinished,
     RunStarted,
     StepFinished,
+    StepProgressed,
     StepStarted,
     TelemetrySampled,
     TorchFound,
@@ -56,6 +57,8 @@ class RunFacts:
     started: RunStarted | None = None
     torch: TorchFound | None = None
     step: StepStarted | None = None
+    progress: StepProgressed | None = None
+    """How far ``step`` is; None: nothing was told yet."""
     steps: list[StepSeen] = field(default_factory=lambda: [])
     points: list[Point] = field(default_factory=lambda: [])
     advice: tuple[Advice, ...] = ()
@@ -75,6 +78,25 @@ class RunFacts:
         """The cards of the run."""
         return self.started.cards if self.started else ()
 
+    @property
+    def remaining_s(self) -> float:
+        """Seconds left of the run by the last word on it, less what passed since; 0 before the first step."""
+        told = self.progress or self.step
+        return 0.0 if told is None else max(0.0, told.remaining_s - self.since_s(told))
+
+    @property
+    def step_fraction(self) -> float:
+        """Share of the step in hand that is measured, 0–1; 0 before its measuring begins."""
+        progress = self.progress
+        if progress is None or progress.phase != "measure" or progress.left_s is None:
+            return 0.0
+        whole_s = progress.done_s + progress.left_s
+        return progress.done_s / whole_s if whole_s > 0 else 0.0
+
+    def since_s(self, told: StepStarted | StepProgressed) -> float:
+        """Seconds of the run since an event."""
+        return (self.t_ns - told.t_ns) / 1e9
+
     def take(self, event: Event) -> None:
         """Take one event in."""
         self.t_ns = max(self.t_ns, event.t_ns)
@@ -84,8 +106,10 @@ class RunFacts:
             case TorchFound():
                 self.torch = event
             case StepStarted():
-                self.step = event
+                self.step, self.progress = event, None
                 self.steps.append(StepSeen(event.label, dict(event.params), event.t_ns))
+            case StepProgressed():
+                self.progress = event
             case StepFinished():
                 self._finish_step(event)
             case TelemetrySampled():
@@ -132,10 +156,14 @@ class RunFacts:
 
 
 class RunState(QObject):
-    """Facts of a run and where it stands. ``changed`` after every event but telemetry, ``traced`` after telemetry."""
+    """Facts of a run and where it stands.
+
+    ``traced`` after telemetry, ``progressed`` while a step goes on, ``changed`` after every other event.
+    """
 
     changed = Signal()
     traced = Signal()
+    progressed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -169,6 +197,9 @@ class RunState(QObject):
         self.facts.take(event)
         if isinstance(event, TelemetrySampled):
             self.traced.emit()
+            return
+        if isinstance(event, StepProgressed):
+            self.progressed.emit()
             return
         if isinstance(event, RunFinished):
             self.phase = Phase.OVER

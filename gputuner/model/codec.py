@@ -15,6 +15,7 @@ KINDS: dict[str, type[Event]] = {
     "run_started": events.RunStarted,
     "torch_found": events.TorchFound,
     "step_started": events.StepStarted,
+    "step_progressed": events.StepProgressed,
     "step_finished": events.StepFinished,
     "telemetry_sampled": events.TelemetrySampled,
     "point_measured": events.PointMeasured,

@@ -83,6 +83,29 @@ class StepStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StepProgressed:
+    """A step goes on. Told at most twice a second and never stored: it says nothing once the step is over.
+
+    ``phase``: ``setup``, ``idle``, ``warmup``, ``measure`` or ``settle``; ``done_s`` seconds of it so far. ``left_s``:
+    seconds that the step still takes (None: not known), ``remaining_s`` the whole run. Of a survey ``done``: settings
+    tried so far, ``of``: how many there are (None: not known).
+    """
+
+    kind: Literal["step_progressed"] = "step_progressed"
+    run_id: str
+    seq: int
+    t_ns: int
+    index: int
+    label: str
+    phase: str
+    done_s: float
+    left_s: float | None
+    remaining_s: float
+    done: int | None = None
+    of: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepFinished:
     """A step ended; ``result`` is the outcome's kind (done, out_of_memory, user_code_failed, lost, …)."""
 
@@ -199,6 +222,7 @@ Event = (
     RunStarted
     | TorchFound
     | StepStarted
+    | StepProgressed
     | StepFinished
     | TelemetrySampled
     | PointMeasured

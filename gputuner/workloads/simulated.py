@@ -20,7 +20,7 @@ from gputuner.workloads.wire import EXIT_OK, EXIT_OUT_OF_MEMORY, EXIT_STICKY
 
 _IMPORT_S, _CONTEXT_S, _SETUP_S = 2.0, 0.4, 0.3
 _STEADY_S = 1.5
-_PROGRESS_S = 0.25
+_PROGRESS_S = 0.5
 _LEAST_WINDOWS = 3
 _SURVEY_WINDOWS, _BURST_WINDOW_S = 24, 0.002
 
@@ -175,7 +175,7 @@ class SimulatedWorker:
     def _begin(self, message: Mapping[str, Any], asked_ns: int, t_ns: int) -> None:
         trial_id = str(message["id"])
         params: dict[str, Scalar] = dict(message.get("params") or {})
-        self._tell(asked_ns, "progress", id=trial_id, phase=Phase.SETUP.value, done_s=0.0, rate=None)
+        self._tell(asked_ns, "progress", id=trial_id, phase=Phase.SETUP.value, done_s=0.0, left_s=None, rate=None)
         self._show(0)
         try:
             settings = settings_of(self._card, str(message["workload"]), params)
@@ -314,8 +314,7 @@ class SimulatedWorker:
         trial.told_ns = t_ns
         amount = next(iter(trial.cost.work.values()), 0.0)
         rate = amount / iteration_s if amount and iteration_s else None
-        done_s = (t_ns - trial.began_ns) / 1e9
-        self._tell(t_ns, "progress", id=trial.id, phase=trial.phase.value, done_s=done_s, rate=rate)
+        self._tell(t_ns, "progress", id=trial.id, rate=rate, **trial.progress(t_ns))
 
     def _stop(self, trial_id: str) -> None:
         trial = self._trial

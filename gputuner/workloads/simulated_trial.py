@@ -88,6 +88,19 @@ class SimulatedTrial:
         self.at += 1
         return True
 
+    def progress(self, t_ns: int) -> dict[str, Any]:
+        """How far it is at ``t_ns``: phase, seconds of it, seconds left, and of a survey the settings."""
+        done_s = (t_ns - self.began_ns) / 1e9
+        left_s = self.measure_s
+        left_s += self.window_ns / 1e9 if self.phase is Phase.WARMUP else -done_s
+        return {
+            "phase": self.phase.value,
+            "done_s": done_s,
+            "left_s": max(0.0, left_s),
+            "done": len(self.parts) if self.survey else None,
+            "of": len(self.settings) if self.survey else None,
+        }
+
     def result(self, t1_ns: int, *, too_slow: bool, stopped: bool) -> dict[str, Any]:
         """Fields of the ``result`` message."""
         notes: dict[str, Scalar] = {**({} if self.survey else self.cost.notes), "simulated": True}

@@ -11,7 +11,7 @@ from rich.console import Console
 from gputuner.cli.manual import Manual
 from gputuner.cli.output import Output, columns, width
 from gputuner.cli.progress import Progress, readings_line
-from gputuner.model.events import StepStarted, TelemetrySampled, WorkerExited
+from gputuner.model.events import StepProgressed, StepStarted, TelemetrySampled, WorkerExited
 from gputuner.model.quantities import Quantity
 from gputuner.model.samples import Sample
 
@@ -105,6 +105,44 @@ def test_progress_on_a_terminal_counts_down_and_leaves_nothing():
         now_s = 500.0
         assert "0 s left" in progress.status().plain
     assert err.getvalue().rstrip().endswith("\x1b[2K")
+
+
+def progressed(**fields) -> StepProgressed:
+    told = {"phase": "measure", "done_s": 3.0, "left_s": 9.0, "remaining_s": 80.0} | fields
+    return StepProgressed(run_id="r", seq=2, t_ns=0, index=3, label="train_probe", **told)
+
+
+def test_progress_within_a_step_moves_and_counts_down():
+    now_s = 100.0
+    with Progress(Output(out=io.StringIO(), err=Terminal()), clock=lambda: now_s) as progress:
+        progress.show(step())
+        now_s = 110.0
+        progress.show(progressed(done=12, of=20))
+        head = "[3/14] training step: batch 64"
+        assert progress.status().plain == f"{head} · 1 min 20 s left · this step: 12 of 20 settings, 9 s left"
+        now_s = 114.0
+        assert progress.status().plain == f"{head} · 1 min 16 s left · this step: 12 of 20 settings, 5 s left"
+        progress.show(progressed(done=214, left_s=None))
+        assert progress.status().plain.endswith(" · this step: 214 settings tried")
+        progress.show(progressed(phase="warmup", done=0))
+        assert progress.status().plain.endswith(" · this step: warming up, 9 s left")
+        progress.show(progressed(left_s=0.0))
+        assert progress.status().plain == f"{head} · 1 min 20 s left"
+        progress.show(step(remaining_s=70.0))
+        assert progress.status().plain == f"{head} · 1 min 10 s left"
+
+
+def test_in_a_pipe_a_long_step_says_how_far_it_is_every_ten_seconds():
+    now_s, err = 100.0, io.StringIO()
+    with Progress(Output(out=io.StringIO(), err=err), clock=lambda: now_s) as progress:
+        progress.show(step())
+        for half in range(1, 51):
+            now_s = 100.0 + half / 2
+            progress.show(progressed(done=half, left_s=30.0 - half / 2))
+    assert err.getvalue().splitlines()[1:] == [
+        "  this step: 20 settings tried, 20 s left",
+        "  this step: 40 settings tried, 10 s left",
+    ]
 
 
 def test_progress_of_an_open_end_tells_no_time():

@@ -46,6 +46,9 @@ def behave(trial):
     if how == "user_error":
         say(kind="failed", id=trial["id"], error="user_code", message="shape", traceback="Traceback: shape")
         return
+    if how == "tells":
+        say(kind="progress", id=trial["id"], phase="measure", done_s=3.0, left_s=9.0, done=5, of=12, rate=None)
+        say(kind="progress", id="another", phase="measure", done_s=99.0)
     if how == "chatter":
         sys.stdout.write("Downloading… 100 %\n[1, 2]\n{broken\n")
     if how == "deaf":

@@ -12,6 +12,7 @@ from gputuner.model.events import (
     PointMeasured,
     RunFinished,
     RunStarted,
+    StepProgressed,
     StepStarted,
     TorchFound,
     WorkerExited,
@@ -82,6 +83,25 @@ def test_a_run_tells_its_start_its_steps_and_always_its_end(bench: Bench):
     assert [e.seq for e in events] == sorted({e.seq for e in events})
     assert bench.stores[0].events == events
     assert bench.stores[0].closed
+
+
+def told_of(events: list[Event]) -> list[StepProgressed]:
+    return [e for e in events if isinstance(e, StepProgressed)]
+
+
+def test_how_far_a_step_is_is_told_and_not_kept(bench: Bench):
+    make, _ = outcomes_of([work(), work("tells")])
+    events = list(bench.start(make))
+    (told,) = told_of(events)
+    assert (told.index, told.label, told.phase) == (2, "trial", "measure")
+    assert (told.done_s, told.left_s, told.remaining_s, told.done, told.of) == (3.0, 9.0, 9.0, 5, 12)
+    assert bench.stores[0].events == [e for e in events if not isinstance(e, StepProgressed)]
+
+
+@pytest.mark.parametrize(("order", "told"), [(("tells", "ok"), [5]), (("ok", "tells"), [])])
+def test_of_two_at_once_the_first_tells(bench: Bench, order: tuple[str, str], told: list[int]):
+    make, _ = outcomes_of([Together(label="together", works=(work(order[0]), work(order[1])))])
+    assert [e.done for e in told_of(list(bench.start(make)))] == told
 
 
 def test_one_worker_serves_many_trials_and_none_is_left(bench: Bench):

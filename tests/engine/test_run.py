@@ -1,5 +1,5 @@
 from gputuner.engine.run import TELEMETRY_BACKLOG, Run
-from gputuner.model.events import Outcome, PointMeasured, RunFinished, TelemetrySampled, Warned
+from gputuner.model.events import Outcome, PointMeasured, RunFinished, StepProgressed, TelemetrySampled, Warned
 from gputuner.model.points import Point
 
 
@@ -23,6 +23,25 @@ def test_slow_reader_loses_only_telemetry():
     assert sum(isinstance(e, Warned) for e in events) == 10
     assert isinstance(events[0], PointMeasured)
     assert isinstance(events[-1], RunFinished)
+
+
+def progressed(seq: int) -> StepProgressed:
+    return StepProgressed(
+        run_id="r", seq=seq, t_ns=seq, index=1, label="l", phase="measure", done_s=1.0, left_s=None, remaining_s=1.0
+    )
+
+
+def test_slow_reader_sees_only_the_newest_progress():
+    run = Run("r", None, lambda force: None)
+    for seq in range(1, 100, 3):
+        run.tell(progressed(seq))
+        run.tell(TelemetrySampled(run_id="r", seq=seq + 1, t_ns=seq, samples=()))
+        run.tell(Warned(run_id="r", seq=seq + 2, t_ns=seq, code="w"))
+    run.tell(RunFinished(run_id="r", seq=200, t_ns=1, outcome=Outcome.COMPLETED, exit_code=0))
+    events = list(run)
+    assert [e.seq for e in events if isinstance(e, StepProgressed)] == [100 - 3]  # 1, 4, …, 97
+    assert sum(isinstance(e, TelemetrySampled) for e in events) == 33
+    assert sum(isinstance(e, Warned) for e in events) == 33
 
 
 def test_iterator_stays_ended():

@@ -6,11 +6,11 @@ from itertools import combinations
 import pytest
 
 from gputuner.gui.plots.labelling import Box
-from gputuner.gui.run_state import Phase
+from gputuner.gui.run_state import Phase, RunState
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy, NoPermission
-from gputuner.model.events import Outcome, RunFinished, StepStarted, Warned
+from gputuner.model.events import Outcome, RunFinished, StepProgressed, StepStarted, TelemetrySampled, Warned
 
 
 @pytest.fixture
@@ -100,6 +100,43 @@ def test_progress_while_it_runs(open_window, invented, qtbot):
     assert window.tune.bar.progress == pytest.approx((step.index - 1) / step.total)
     assert not window.tune.setup.form.isEnabled()
     assert window.tune.bar.button.text() == "Stop"
+    run.released.set()
+    qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
+
+
+def test_progress_within_a_step_moves_the_bar_and_the_time_left(qtbot):
+    """Ten seconds of twenty are measured; two seconds later telemetry comes and nothing else."""
+    state = RunState()
+    head = {"run_id": "r", "index": 3, "label": "train_probe"}
+    state.begin()
+    state.take(StepStarted(**head, seq=1, t_ns=0, total=4, params={}, expected_s=20.0, remaining_s=60.0))
+    told = {"phase": "measure", "done_s": 10.0, "left_s": 10.0, "remaining_s": 50.0}
+    with qtbot.waitSignal(state.progressed), qtbot.assertNotEmitted(state.changed):
+        state.take(StepProgressed(**head, **told, seq=2, t_ns=10 * 10**9))
+    assert state.facts.step_fraction == 0.5
+    state.take(TelemetrySampled(run_id="r", seq=3, t_ns=12 * 10**9, samples=()))
+    assert state.facts.remaining_s == 48.0
+    state.take(StepStarted(**head, seq=4, t_ns=13 * 10**9, total=4, params={}, expected_s=20.0, remaining_s=40.0))
+    assert (state.facts.progress, state.facts.step_fraction, state.facts.remaining_s) == (None, 0.0, 40.0)
+
+
+def test_the_bar_says_how_far_the_step_is(open_window, invented, qtbot):
+    events = invented.tune_events()
+    place = next(i for i, e in enumerate(events) if isinstance(e, StepStarted) and e.label == "train_probe") + 1
+    step = events[place - 1]
+    told = StepProgressed(
+        run_id=step.run_id, seq=step.seq, t_ns=step.t_ns, index=step.index, label=step.label, phase="measure",
+        done_s=3.0, left_s=9.0, remaining_s=100.0, done=5, of=20,
+    )  # fmt: skip
+    run = invented.ScriptedRun([*events[:place], told, *events[place:]], hold=place + 1)
+    window = open_window(invented.ports(runs=[run]))
+    window.show_page("tune")
+    window.tune.start()
+    qtbot.waitUntil(lambda: window.conductor.tune.facts.progress == told)
+    window.tune.refresh()
+    assert window.tune.bar.step_text.endswith(" · this step: 5 of 20 settings, 9 s left")
+    assert window.tune.bar.left_text == "about 1 min 40 s left"
+    assert window.tune.bar.progress == pytest.approx((step.index - 1 + 0.25) / step.total)
     run.released.set()
     qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
 

@@ -18,6 +18,7 @@ from gputuner.gui.widgets.notice import Notice
 from gputuner.gui.widgets.run_bar import RunBar
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
+from gputuner.language.progress import step_progress
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError
 from gputuner.model.events import Outcome
@@ -85,6 +86,7 @@ class ExperimentPage(QWidget):
         self.advice.evidence_wanted.connect(self._show_evidence)
         state.changed.connect(self._schedule)
         state.traced.connect(self._schedule)
+        state.progressed.connect(self._schedule)
         live.cards_changed.connect(self._cards_changed)
         self.refresh()
 
@@ -220,11 +222,17 @@ class ExperimentPage(QWidget):
         if step is not None:
             what = sentences.step(step.label, step.params)
             words = _("step {index} of {total} · {what}").format(index=step.index, total=step.total, what=what)
-            done = (step.index - 1) / max(1, step.total)
-            left = _("about {time} left").format(time=numbers.duration(max(0.0, round(step.remaining_s))))
+            done = (step.index - 1 + state.facts.step_fraction) / max(1, step.total)
+            left = _("about {time} left").format(time=numbers.duration(round(state.facts.remaining_s)))
+            if told := self._step_words():
+                words = f"{words} · {told}"
         if state.phase is Phase.STOPPING:
             words = _("stopping; what was measured is kept")
         self.bar.show_running(name, words, left, done, state.phase is Phase.STOPPING)
+
+    def _step_words(self) -> str:
+        facts = self._state.facts
+        return step_progress(facts.progress, facts.since_s(facts.progress)) if facts.progress is not None else ""
 
     def _card_name(self) -> str:
         cards = self._state.facts.cards

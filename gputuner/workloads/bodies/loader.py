@@ -99,9 +99,10 @@ class Loader:
 
     def parts(self, pace: Pace) -> Iterator[Part]:
         """The numbers of processes, then the switches at the fastest one."""
-        left = len(self._workers) + (self._switch_count() if self._switches else 0)
+        left = of = len(self._workers) + (self._switch_count() if self._switches else 0)
         best, best_s = 0, math.inf
         for count in self._workers:
+            pace.tried(of - left, of)
             if pace.stopped():
                 return
             part = self._part(Setting(workers=count, pin=self._pin), pace, pace.left_s() / left)

@@ -146,6 +146,7 @@ class StreamSweep:
         for place, size in enumerate(sizes):
             if pace.stopped() or (pace.left_s() <= 0 and place):
                 return
+            pace.tried(place, len(sizes))
             share_s = max(0.0, pace.left_s()) / (len(sizes) - place)
             self._stream.use(size // 4)
             yield self._part(size, share_s)

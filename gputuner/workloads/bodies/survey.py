@@ -7,14 +7,32 @@ from typing import Any, Protocol
 from gputuner.workloads.bodies.body import Fact
 
 
+class Tried(Protocol):
+    """Takes how many settings were tried, and of how many (None: not known)."""
+
+    def __call__(self, done: int, of: "int | None" = None) -> None:
+        """Tell it."""
+        ...
+
+
+def _untold(done: int, of: "int | None" = None) -> None:
+    """Nobody listens."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long a survey may take, and whether it should stop. ``measure_s`` is what was asked for, in seconds."""
+    """How long a survey may take, and whether it should stop. ``measure_s`` is what was asked for, in seconds.
+
+    Asking for ``left_s`` or ``stopped`` also lets the engine know that the survey goes on (at most twice a second): a
+    survey asks where some µs do no harm, between its windows.
+    """
 
     measure_s: float
     left_s: Callable[[], float]
     """Seconds left of it."""
     stopped: Callable[[], bool]
+    tried: Tried = _untold
+    """Tell how many settings were tried so far; without it the parts are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,16 +16,16 @@ from typing import Any, cast
 from gputuner.workloads.bodies.body import Body, Fact, Probe
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.survey import Pace, Part, Survey
-
-Send = Callable[[dict[str, Any]], None]
+from gputuner.workloads.bodies.telling import Send, Telling
 
 WARM_WINDOW_S = 0.05
-STEADY_WINDOWS = 3
-"""Steady: the median of the last three windows differs from that of the three before by less than 1 %."""
+STEADY_WINDOWS, STEADY_SHARE = 3, 4
+"""Steady: the median of the last windows differs from that of as many before by less than 1 %: three, or a quarter of
+all where these are more (single windows scatter under a power cap)."""
+WINDOWS_WANTED = 60
 STEADY_CHANGE = 0.01
 LEAST_WINDOWS = 3
 """Fewer windows than this are measured only when the budget ends."""
-PROGRESS_S = 0.25
 
 
 class StoppedError(Exception):
@@ -79,11 +79,12 @@ class Control:
 
 
 def window_s(measure_s: float, burst: bool = False) -> float:
-    """Length of one timed window, in seconds: 10 ms, 100 ms for minutes, 1 ms for bursts.
+    """Length of one timed window, in seconds: a sixtieth of the whole within 10 to 100 ms, 1 ms for bursts.
 
-    The cap of an H200 takes hold 35 ms after a cold start; windows must be short beside that.
+    A power cap is held by a clock that goes up and down within some tens of milliseconds: a window should hold several
+    turns. The cap of an H200 takes hold 35 ms after a cold start; windows must be short beside that.
     """
-    return 0.001 if burst else min(0.1, max(0.01, measure_s / 500))
+    return 0.001 if burst else min(0.1, max(0.01, measure_s / WINDOWS_WANTED))
 
 
 def iterations_for(seconds: float, iteration_s: float) -> int:
@@ -95,8 +96,9 @@ def settled(windows: Sequence[float]) -> bool:
     """Whether the last windows move less than 1 %."""
     if len(windows) < 2 * STEADY_WINDOWS:
         return False
-    last = statistics.median(windows[-STEADY_WINDOWS:])
-    before = statistics.median(windows[-2 * STEADY_WINDOWS : -STEADY_WINDOWS])
+    count = max(STEADY_WINDOWS, len(windows) // STEADY_SHARE)
+    last = statistics.median(windows[-count:])
+    before = statistics.median(windows[-2 * count : -count])
     return abs(last - before) < STEADY_CHANGE * before
 
 
@@ -108,7 +110,7 @@ class Trial:
         self._device = device
         self._control = control
         self._deadline = time.monotonic() + request.budget_s
-        self._told = 0.0
+        self._telling = Telling(control.send, request.id)
         self._notes: dict[str, Fact] = {}
         self._work: dict[str, float] = {}
 
@@ -120,7 +122,7 @@ class Trial:
         """
         self._notes.update(self._device.limit(self._request.memory_cap_bytes))
         self._device.begin_trial()
-        self._tell("setup", 0.0, None, at_once=True)
+        self._telling.say("setup", 0.0)
         made = make()
         self._work = made.work
         if hasattr(made, "parts"):
@@ -175,7 +177,7 @@ class Trial:
         while (spent := time.monotonic() - start) < most_s and not (asked is None and settled(done)):
             self._check_stop()
             done += windows.run(body.iterate, count)
-            self._tell("warmup", spent, done[-1] if done else None)
+            self._tell("warmup", spent, (0.0 if asked is None else most_s - spent) + self._request.measure_s, done)
         done += windows.drain()
         self._notes["warmup_s"] = round(time.monotonic() - start, 4)
         return statistics.median(done[-STEADY_WINDOWS:]) if done else iteration_s, settled(done)
@@ -213,7 +215,7 @@ class Trial:
             out_of_time = self._left_s() < 0
             if out_of_time:
                 break
-            self._tell("measure", measured_s, done[-1] if done else None)
+            self._tell("measure", measured_s, self._request.measure_s - measured_s, done)
         done += windows.drain()
         t1_ns = time.monotonic_ns()
         self._note_clock()
@@ -223,20 +225,14 @@ class Trial:
         """One part after the other; stopped, it keeps what it has."""
         self._arm()
         self._check_stop()
-        start = time.monotonic()
         t0_ns = time.monotonic_ns()
-        most_s = min(self._request.measure_s, self._request.budget_s)
-        pace = Pace(
-            measure_s=most_s,
-            left_s=lambda: most_s - (time.monotonic() - start),
-            stopped=self._control.stopped,
-        )
+        progress = _SurveyProgress(self._telling, min(self._request.measure_s, self._request.budget_s))
+        pace = progress.pace(self._control.stopped)
         parts: list[Part] = []
         for part in survey.parts(pace):
             parts.append(part)
-            typical_s = statistics.median(part.iteration_s) if part.iteration_s else None
-            self._tell("measure", time.monotonic() - start, typical_s, work=part.work)
-            if self._control.stopped():
+            progress.parts = len(parts)
+            if pace.stopped():
                 break
         if not parts and self._control.stopped():
             raise StoppedError
@@ -251,22 +247,10 @@ class Trial:
         if clock is not None:
             self._notes["clock_mhz"] = round(clock, 1)
 
-    def _tell(
-        self,
-        phase: str,
-        done_s: float,
-        iteration_s: float | None,
-        at_once: bool = False,
-        work: "dict[str, float] | None" = None,
-    ) -> None:
-        now = time.monotonic()
-        if now - self._told < PROGRESS_S and not at_once:
-            return
-        self._told = now
-        amount = next(iter((work or self._work).values()), None)
-        rate = amount / iteration_s if amount and iteration_s else None
-        message = {"kind": "progress", "id": self._request.id, "phase": phase, "done_s": done_s, "rate": rate}
-        self._control.send(message)
+    def _tell(self, phase: str, done_s: float, left_s: float, windows: Sequence[float]) -> None:
+        amount = next(iter(self._work.values()), None)
+        rate = amount / windows[-1] if amount and windows and windows[-1] else None
+        self._telling.say(phase, done_s, left_s, rate=rate)
 
     def _result(
         self, body: Body, done: list[float], span: tuple[int, int], *, steady: bool, too_slow: bool
@@ -310,3 +294,34 @@ class Trial:
             "relative_error": None,
             "notes": {**probe.notes, "expected_iteration_s": probe.expected_s},
         }
+
+
+class _SurveyProgress:
+    """How far a survey is: by what it says itself, else by its parts and its time."""
+
+    def __init__(self, telling: Telling, most_s: float) -> None:
+        self._telling = telling
+        self._most_s = most_s
+        self._start_s = time.monotonic()
+        self._tried: tuple[int, int | None] | None = None
+        self.parts = 0
+
+    def pace(self, stopped: Callable[[], bool]) -> Pace:
+        """What the survey is handed; each question is a sign of life."""
+
+        def asked() -> bool:
+            self._beat()
+            return stopped()
+
+        return Pace(measure_s=self._most_s, left_s=self._beat, stopped=asked, tried=self._take)
+
+    def _take(self, done: int, of: "int | None" = None) -> None:
+        self._tried = (done, of)
+        self._beat()
+
+    def _beat(self) -> float:
+        """Tell how far it is; seconds left."""
+        passed_s = time.monotonic() - self._start_s
+        done, of = self._tried or (self.parts, None)
+        self._telling.say("measure", passed_s, self._most_s - passed_s, done=done, of=of)
+        return self._most_s - passed_s
