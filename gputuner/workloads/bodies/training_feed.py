@@ -8,7 +8,6 @@ decoding costs (``timm`` publishes both, pytorch-image-models#1491).
 """
 
 import multiprocessing
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.loader_room import ROOT, usable_cores
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
@@ -92,15 +92,14 @@ class Endless(Sampler[int]):
             place = (place + 1) % self._count
 
 
-def usable_workers() -> int:
-    """Loader processes for this machine: the cores that this process may use but one, at most ``MOST_WORKERS``.
+def usable_workers(root: Path = ROOT) -> int:
+    """Loader processes for this machine: the cores that affinity and quota grant but one, at most ``MOST_WORKERS``.
 
     0 where processes cannot be forked (Windows, macOS): a spawned one would not find this package.
     """
     if "fork" not in multiprocessing.get_all_start_methods():
         return 0
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(0, min(MOST_WORKERS, cores - 1))
+    return max(0, min(MOST_WORKERS, usable_cores(root) - 1))
 
 
 def room_for_workers(batch_bytes: int, shared: Path = SHARED_MEMORY) -> int:

@@ -35,13 +35,24 @@ def test_processes_feed_the_same_batches():
     assert feed.notes()["loader_workers"] == 1
 
 
-def test_never_more_workers_than_cores(monkeypatch):
+def test_never_more_workers_than_cores(monkeypatch, tmp_path):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(4)))
-    assert usable_workers() == 3
+    assert usable_workers(tmp_path) == 3
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    assert usable_workers() == 0
+    assert usable_workers(tmp_path) == 0
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(128)))
-    assert usable_workers() == 8
+    assert usable_workers(tmp_path) == 8
+
+
+@pytest.mark.parametrize(("quota", "workers"), [("max", 7), ("350000", 2), ("100000", 0), ("50000", 0)])
+def test_never_more_workers_than_the_quota_grants(monkeypatch, tmp_path, quota, workers):
+    """Eight cores by affinity, and a control group that grants time on fewer."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/\n")
+    (tmp_path / "sys/fs/cgroup").mkdir(parents=True)
+    (tmp_path / "sys/fs/cgroup/cpu.max").write_text(f"{quota} 100000")
+    assert usable_workers(tmp_path) == workers
 
 
 def test_fed_input_has_shape_type_and_spread_of_the_synthetic_one():
