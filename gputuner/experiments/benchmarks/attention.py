@@ -49,7 +49,7 @@ BENCHMARKS_ATTENTION: tuple[Benchmark, ...] = (
         unit="FLOP/s",
         default_s=32.0,
         full_s=135.0,
-        cpu_s=7.0,
+        cpu_s=8.0,
         run=attention,
     ),
 )

@@ -194,7 +194,7 @@ def _sparse(course: Course, effort: Effort) -> Steps:
 def _benchmark(
     precision: ProductFormat,
     *,
-    cpu_s: float = 8.0,
+    cpu_s: float = 6.0,
     default_s: float = 23.0,
     unavailable: Callable[[Machine], Unavailable | None] | None = None,
 ) -> Benchmark:

@@ -30,7 +30,7 @@ from gputuner.workloads.specs_stream import (
 
 METRIC = "stream_bandwidth"
 SWEEP_S, STEADY_S, SETUP_S = 4.0, 2.0, 1.5
-CPU_SWEEP_S, CPU_STEADY_S = 1.5, 1.0
+CPU_SWEEP_S, CPU_STEADY_S, CPU_SETUP_S = 1.5, 1.0, 5.5
 CPU_MOST_BYTES = 384 << 20
 """Two cores of a server cannot hold on to all of its shared cache: this is DRAM to them."""
 DRAM_CACHES = 32
@@ -121,7 +121,8 @@ BENCHMARKS_MEMORY: tuple[Benchmark, ...] = tuple(
         unit="B/s",
         default_s=SWEEP_S + STEADY_S + 2 * SETUP_S,
         full_s=4 * SWEEP_S + STEADY_S + 2 * SETUP_S,
-        cpu_s=CPU_SWEEP_S + CPU_STEADY_S + 3.0,
+        cpu_s=CPU_SWEEP_S + CPU_STEADY_S + CPU_SETUP_S,
+        cpu_full_s=4 * CPU_SWEEP_S + CPU_STEADY_S + CPU_SETUP_S,
         run=_memory(operation),
     )
     for operation in OPERATIONS

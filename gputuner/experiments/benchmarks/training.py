@@ -233,7 +233,7 @@ def llm_unavailable(machine: Machine) -> Unavailable | None:
 
 BENCHMARKS_TRAINING: tuple[Benchmark, ...] = (
     Benchmark(
-        name="resnet50", group="training", unit="samples/s", default_s=68.0, full_s=240.0, cpu_s=22.0, run=resnet50
+        name="resnet50", group="training", unit="samples/s", default_s=68.0, full_s=240.0, cpu_s=20.0, run=resnet50
     ),
     Benchmark(
         name="bert-large",
@@ -245,9 +245,9 @@ BENCHMARKS_TRAINING: tuple[Benchmark, ...] = (
         run=bert_large,
         unavailable=partial(_large, BertSpec(batch=1)),
     ),
-    Benchmark(name="edsr", group="training", unit="samples/s", default_s=20.0, full_s=260.0, cpu_s=12.0, run=edsr),
-    Benchmark(name="gpt", group="training", unit="samples/s", default_s=16.0, full_s=140.0, cpu_s=25.0, run=gpt),
-    Benchmark(name="lstm", group="training", unit="samples/s", default_s=9.0, full_s=60.0, cpu_s=10.0, run=lstm),
+    Benchmark(name="edsr", group="training", unit="samples/s", default_s=20.0, full_s=260.0, cpu_s=9.0, run=edsr),
+    Benchmark(name="gpt", group="training", unit="samples/s", default_s=16.0, full_s=140.0, cpu_s=15.0, run=gpt),
+    Benchmark(name="lstm", group="training", unit="samples/s", default_s=9.0, full_s=60.0, cpu_s=8.0, run=lstm),
     Benchmark(
         name="llm-7b",
         group="training",
