@@ -18,6 +18,9 @@ HOLE_S = 2.0
 COVERED = 0.8
 """Share of a window that must be covered by readings before a sum over it is told."""
 
+WITHIN = 0.5
+"""Share of a window that the first and the last reading within it must span to stand for all of it."""
+
 ENERGY_WINDOW_S = 5.0
 """From this length on the energy counter tells the mean power of a window."""
 
@@ -203,7 +206,7 @@ def integral(data: Column, t0_ns: int, t1_ns: int) -> float | None:
 
 
 def _limited(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> tuple[dict[Limiter, float], bool]:
-    counted = {limiter: growth(get(quantity), t0_ns, t1_ns) for limiter, quantity in _COUNTERS.items()}
+    counted = {limiter: _limited_by_counter(get(quantity), t0_ns, t1_ns) for limiter, quantity in _COUNTERS.items()}
     known = {limiter: grown / NS for limiter, grown in counted.items() if grown is not None}
     sampled = _limited_by_bits(get(Quantity.LIMIT_BITS), t0_ns, t1_ns)
     if known:
@@ -213,16 +216,41 @@ def _limited(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> tuple
     return sampled or {}, sampled is not None
 
 
+def _limited_by_counter(data: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """Nanoseconds in a limit, from the readings within the window where these span most of it.
+
+    The load before or after may be limited though this one is not: a reading outside says little of the window.
+    """
+    times, values = data
+    first, last = bisect_left(times, t0_ns), bisect_right(times, t1_ns) - 1
+    span = times[last] - times[first] if last > first else 0
+    if span < WITHIN * (t1_ns - t0_ns):
+        return growth(data, t0_ns, t1_ns)
+    if any(values[i + 1] < values[i] for i in range(first, last)):
+        return None
+    return (values[last] - values[first]) * (t1_ns - t0_ns) / span
+
+
 def _limited_by_bits(data: Column, t0_ns: int, t1_ns: int) -> dict[Limiter, float] | None:
-    """Seconds in each limit when each reading stands for the time halfway to its neighbours."""
+    """Seconds in each limit when each reading stands for the time halfway to its neighbours.
+
+    The first and the last reading within the window stand for its ends too; where none lies within, those around it do.
+    """
     times, values = data
     hole_ns = _hole_ns(times)
     window = t1_ns - t0_ns
     seconds = dict.fromkeys(_BITS, 0.0)
     covered = 0.0
-    for i in range(max(bisect_left(times, t0_ns) - 1, 0), min(bisect_right(times, t1_ns) + 1, len(times))):
+    within = range(bisect_left(times, t0_ns), bisect_right(times, t1_ns))
+    around = range(max(within.start - 1, 0), min(within.stop + 1, len(times)))
+    chosen = within or around
+    for i in chosen:
         before = min(times[i] - times[i - 1], hole_ns) / 2 if i > 0 else hole_ns / 6
         after = min(times[i + 1] - times[i], hole_ns) / 2 if i + 1 < len(times) else hole_ns / 6
+        if within and i == within.start:
+            before = min(times[i] - t0_ns, hole_ns / 2)
+        if within and i == within.stop - 1:
+            after = min(t1_ns - times[i], hole_ns / 2)
         weight = min(times[i] + after, t1_ns) - max(times[i] - before, t0_ns)
         if weight <= 0:
             continue

@@ -170,3 +170,18 @@ def test_a_short_window_uses_the_last_link_only_if_it_was_read_under_load(
     found = conditions(samples, round(10.5 * S), round(11.5 * S))
     assert found.pcie_generation == expected
     assert found.pcie_width == (None if expected is None else 8)
+
+
+@pytest.mark.parametrize("counters", [False, True])
+def test_the_load_before_lends_its_limit_to_no_one(counters: bool) -> None:
+    """A stream that begins at 10 s, right after a product that the power cap held down."""
+    samples = [
+        row(
+            t / 2 + 0.4,
+            limit_bits=LimitBit.SW_POWER_CAP if t < 20 else 0,
+            **({"limited_power_ns": min(t, 20) / 2 * S} if counters else {}),
+        )
+        for t in range(41)
+    ]
+    assert conditions(samples, 10 * S + S // 2, 13 * S).limited_s[Limiter.POWER] == 0
+    assert conditions(samples, 7 * S, 9 * S).limited_s[Limiter.POWER] == pytest.approx(2)

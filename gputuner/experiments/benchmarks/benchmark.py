@@ -58,6 +58,11 @@ class Effort:
     full: bool = False
     share: float = 1.0
 
+    @property
+    def whole(self) -> bool:
+        """Whether there is time for what is nothing when shortened: a cold start, a sustained load."""
+        return self.full or self.share >= 1.0
+
     def seconds(self, usual_s: float, least_s: float = 0.3) -> float:
         """Time to measure for, in seconds; shrunk with the budget, never below ``least_s``."""
         return usual_s if self.full else max(least_s, usual_s * self.share)

@@ -13,6 +13,7 @@ from gputuner.analysis.statistics import spread, spread_flags
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps, needs_kernels
 from gputuner.experiments.benchmarks.judging import measured_against
 from gputuner.experiments.benchmarks.memory import USUAL_FREE_BYTES, cache_bytes
+from gputuner.experiments.benchmarks.recording import stand_in
 from gputuner.experiments.benchmarks.surveyed import Measured, surveyed
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
@@ -72,6 +73,7 @@ def _point(
     course: Course, part: Part, conditions: Conditions | None, params: dict[str, Scalar], extra: dict[str, Scalar]
 ) -> Point:
     """Seconds per access; value × accesses = ``seconds``."""
+    conditions, origin = stand_in(course, conditions)
     calls = part.work["calls"]
     times = [seconds / calls for seconds in part.iteration_s]
     repeats = spread(times)
@@ -89,7 +91,7 @@ def _point(
         params,
         conditions=conditions,
         flags=flags,
-        extra={**part.notes, **extra, **told},
+        extra={**part.notes, **extra, **origin, **told},
         repeats=repeats,
     )
     trial = Trial(iteration_s=part.iteration_s, t0_ns=part.t0_ns, t1_ns=part.t1_ns, work=part.work)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from gputuner.analysis.limits import share
 from gputuner.experiments.benchmarks.judging import implausible, measured_against
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags
 from gputuner.experiments.course import Course
@@ -12,6 +13,8 @@ from gputuner.model.steps import Part, PeerSeen, Trial
 
 AMOUNTS = {"flop": "operations", "bytes": "bytes", "samples": "samples", "tokens": "tokens", "calls": "calls"}
 """What a body counts per iteration → name of the amount in a point's ``extra``; value × ``seconds`` equals it."""
+MOSTLY = 0.5
+"""Share of a survey's time from which on a limit is taken to have been on in each of its settings."""
 
 
 def rate(
@@ -51,11 +54,46 @@ def rate(
     trial = measured if isinstance(measured, Trial) else _as_trial(measured)
     point = course.make.rate(metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra=extra)
     seconds = work / point.value
-    told: dict[str, Scalar] = {"benchmark": benchmark, AMOUNTS[counted]: work, "seconds": seconds, "correct": True}
+    told: dict[str, Scalar] = {
+        "benchmark": benchmark,
+        AMOUNTS[counted]: work,
+        "seconds": seconds,
+        "correct": True,
+        "checked": _checked(measured),
+    }
     point = replace(point, extra={**point.extra, **told})
     against = measured_against(course.context, course.points, point, trial, counted)
     flags_told = (*point.flags, Flag.IMPLAUSIBLE) if implausible(against) else point.flags
     return replace(point, extra={**against, **point.extra}, flags=tuple(dict.fromkeys(flags_told)))
+
+
+def _checked(measured: Trial | Part) -> str:
+    """What ``correct`` means: compared with a reference, a finite loss, or only what was computed from it later."""
+    if measured.relative_error is not None:
+        return "reference"
+    return "loss_finite" if measured.notes.get("loss_finite") is True else "later"
+
+
+def stand_in(course: Course, own: Conditions | None) -> tuple[Conditions | None, dict[str, Scalar]]:
+    """The conditions of a setting; of one that falls between two readings, what holds of the whole survey, marked so.
+
+    A limit stands for every setting only if it was on for most of the survey; else whether it was on here is not known.
+    Energy and duration of the survey are not the setting's.
+    """
+    whole = course.conditions
+    if (own is not None and own.samples) or whole is None:
+        return own, {}
+    limited = {name: seconds for name, seconds in whole.limited_s.items() if not 0 < share(whole, name) < MOSTLY}
+    seconds = own.duration_s if own is not None else whole.duration_s
+    scale = seconds / whole.duration_s if whole.duration_s else 1.0
+    held = replace(
+        whole,
+        duration_s=seconds,
+        energy_j=None,
+        limited_s={name: value * scale for name, value in limited.items()},
+        limited_from_samples=True,
+    )
+    return held, {"conditions_of": "survey"}
 
 
 def _as_trial(part: Part) -> Trial:

@@ -60,7 +60,7 @@ def power_of_two(count: int) -> int:
 
 
 def resnet50(course: Course, effort: Effort) -> Steps:
-    """Cold, sustained, fed; all formats, layouts and batches with ``full``."""
+    """Cold and sustained (steady where there is no time for both), fed; ``full``: all formats, layouts and batches."""
     if course.context.card.is_cpu:
         small = ResNet50Spec(batch=8, precision="fp32", image=64)
         synthetic = yield from measure(course, "resnet50", small, effort.seconds(4.0))
@@ -69,12 +69,14 @@ def resnet50(course: Course, effort: Effort) -> Steps:
         return
     usual = brisk(course, ResNet50Spec(batch=RESNET_BATCH, precision=half(course)), RESNET_STEP_S)
     usual = fitting(usual, free_bytes(course)) or usual
-    idle_s = effort.seconds(COLD_IDLE_S, 2.0)
-    yield from measure(course, "resnet50", usual, BURST_S, "burst", idle_s=idle_s)
-    sustained = yield from measure(course, "resnet50", usual, effort.seconds(SUSTAINED_S, 2.0), "sustained")
-    if sustained is None:
+    if effort.whole:
+        yield from measure(course, "resnet50", usual, BURST_S, "burst", idle_s=COLD_IDLE_S)
+        warm = yield from measure(course, "resnet50", usual, SUSTAINED_S, "sustained")
+    else:
+        warm = yield from measure(course, "resnet50", usual, effort.seconds(SUSTAINED_S, 2.0))
+    if warm is None:
         return
-    yield from _fed(course, replace(usual, batch=sustained.spec.batch), effort, sustained.point.value)
+    yield from _fed(course, replace(usual, batch=warm.spec.batch), effort, warm.point.value)
     if effort.full:
         yield from _each(course, "resnet50", _resnet50_settings(course, usual), effort.seconds(3.0))
 

@@ -14,13 +14,14 @@ from gputuner.experiments.trained import skipped_share
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, OutOfMemory, Step, StepResult, Trial, Work
+from gputuner.model.steps import Done, OutOfMemory, Step, StepResult, Trial, UserCodeFailed, Work
 from gputuner.workloads.specs_training import Training, flop_of, memory_of
 
 USABLE = 0.85
 """Share of the free memory that a first trial is sized for: an out-of-memory costs a process."""
 SETUP_S = 2.0
 WARM_CPU_S = 1.5
+NOT_FINITE = UserCodeFailed(message="the loss is no finite number", traceback="", reason="wrong_result")
 BURST_S = 3.0
 USUAL_SHARE = 0.35
 """Share of the sheet's peak that a training reaches, roughly: to guess how long a step takes."""
@@ -134,6 +135,8 @@ def measure(
             case OutOfMemory() if fits.batch > 1:
                 fits = replace(fits, batch=fits.batch // 2)
                 continue
+            case Done(trials=(trial, *_)) if trial.notes.get("loss_finite") is False:
+                yield from failed(course, benchmark, NOT_FINITE, setting=_setting(fits))
             case Done(trials=(trial, *_), conditions=conditions) if trial.iteration_s:
                 point = point_of(course, benchmark, work, trial, conditions, phase)
                 point = _compared(point, synthetic, dense)
@@ -202,6 +205,4 @@ def _flags(course: Course, work: Work, trial: Trial) -> tuple[Flag, ...]:
     precision = work.params["precision"]
     if precision in ("fp32", "tf32", "fp16", "bf16") and support(course.context, precision) is Support.EMULATED:
         flags.append(Flag.EMULATED)
-    if trial.notes.get("loss_finite") is False:
-        flags.append(Flag.IMPLAUSIBLE)
     return tuple(flags)

@@ -79,10 +79,17 @@ def context(plan_context):
 def test_the_winner_of_the_search_is_measured_steadily_cold_and_sustained(context):
     works, points, _ = _played(context, "gemm-bf16")
     assert [w.workload for w in works] == ["matmul_search", "matmul", "matmul", "matmul"]
-    assert all({k: w.params[k] for k in BEST} == BEST for w in works[1:])
+    assert all({k: w.params[k] for k in BEST} == BEST for w in (works[1], works[3]))
     assert works[2].idle_before_s >= 10.0
     assert works[2].warmup_s == 0.0
+    assert 2.0 * works[2].params["m"] * works[2].params["n"] * works[2].params["k"] / RATE <= 0.002
+    assert works[3].measure_s >= 30.0
     assert [p.params["phase"] for p in points] == ["search", "steady", "burst", "sustained"]
+
+
+def test_a_small_budget_has_no_room_for_a_cold_start_and_a_sustained_load(context):
+    _, points, _ = _played(context, "gemm-bf16", effort=Effort(share=0.3))
+    assert [p.params["phase"] for p in points] == ["search", "steady"]
 
 
 @pytest.mark.parametrize("name", ["gemm-bf16", "gemm-fp8", "gemm-sparse", "gemm-fp32"])

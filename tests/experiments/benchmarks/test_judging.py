@@ -240,3 +240,16 @@ def test_an_export_part_with_a_cap_gets_no_peak_at_clock():
     point = matmul(course_of("h20"), 140.0)
     assert "fraction_of_peak_at_clock" not in point.extra
     assert point.extra["fraction_of_sheet"] == pytest.approx(140 / 148, rel=0.001)
+
+
+def test_of_a_surveys_limits_only_those_that_were_on_for_most_of_it_stand_for_each_setting():
+    part = Part(params={"bytes": 8}, iteration_s=(1e-6,) * 30, t0_ns=0, t1_ns=10**8, work={"bytes": 1e6})
+    flags = {}
+    for share in (0.1, 0.9):
+        course = course_of()
+        course.conditions = replace(seen(), duration_s=4.0, samples=8, limited_s={Limiter.POWER: 4.0 * share})
+        own = Conditions(duration_s=0.1)
+        point = rate(course, "memory-copy", "stream_bandwidth", "B/s", "bytes", part, own, {})
+        flags[share] = Flag.THROTTLED_POWER in point.flags
+        assert point.conditions.duration_s == 0.1
+    assert flags == {0.1: False, 0.9: True}

@@ -12,7 +12,7 @@ from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
 from gputuner.experiments.benchmarks.training import BENCHMARKS_TRAINING
 from gputuner.experiments.benchmarks.training_measure import fitting
 from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch, Support
-from gputuner.model.points import Conditions, Flag
+from gputuner.model.points import Conditions
 from gputuner.model.steps import Done, Lost, OutOfMemory, Report, Trial, UserCodeFailed, Warn, Work
 from gputuner.workloads.specs import ResNet50Spec
 from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, flop_of, memory_of
@@ -218,12 +218,14 @@ def test_skipped_steps_are_no_work(lab):
     assert point.extra["samples"] == pytest.approx(48.0)
 
 
-def test_a_loss_that_is_no_number_is_flagged(lab):
+def test_a_loss_that_is_no_number_gives_no_figure(lab):
     def diverges(work):
         trial = Trial(iteration_s=(0.1,) * 40, t0_ns=0, t1_ns=1, work={"samples": 8.0}, notes={"loss_finite": False})
         return Done(trials=(trial,))
 
-    assert Flag.IMPLAUSIBLE in play(lab, "lstm", script=diverges).points[0].flags
+    played = play(lab, "lstm", script=diverges)
+    assert not played.points
+    assert [w.params["reason"] for w in played.warned] == ["wrong_result"]
 
 
 def test_sparse_weights_are_told_with_their_gain(lab):
