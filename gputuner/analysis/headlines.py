@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 HEADLINE = (
@@ -61,12 +61,12 @@ def _superseded(place: Place, settled: set[Place], levelled: set[tuple[str, str,
 def headlines(points: Iterable[Point]) -> list[Point]:
     """For each benchmark and setting the best figure, in the order of their first.
 
-    Those of a search, and of a sweep at the same level of the memory, only until others come; of a sweep between two
-    levels, where a level has its figure, none.
+    A figure that cannot be right speaks for nothing. Those of a search, and of a sweep at the same level of the memory,
+    only until others come; of a sweep between two levels, where a level has its figure, none.
     """
     chosen: dict[Key, list[Point]] = {}
     for point in points:
-        if point.metric not in BESIDE:
+        if point.metric not in BESIDE and Flag.IMPLAUSIBLE not in point.flags:
             chosen.setdefault(setting_of(point), []).append(point)
     settled = {_place(found[0]) for found in chosen.values() if found[0].params.get("phase") not in PASSING}
     levelled = {place[:3] for place in settled if place[3]}

@@ -5,6 +5,11 @@ Ada, H100, RTX Blackwell) and, for FP64 and DP4A, of the table "Throughput of Na
 CUDA C++ Programming Guide. SMs × rate × boost clock gives each sheet's figure (tests).
 """
 
+import re
+from collections.abc import Mapping
+
+from gputuner.model.readings import Scalar
+
 FP32_PER_SM: dict[str, int] = {
     "6.0": 128, "7.0": 128, "7.5": 128, "8.0": 128,
     "6.1": 256, "8.6": 256, "8.9": 256, "9.0": 256, "10.0": 256, "12.0": 256,
@@ -37,8 +42,18 @@ CONTRADICTION = 1.6
 
 The highest clock alone explains up to 1.4: an RTX 2080 Ti may clock to 2160 MHz, its sheet counts 1545.
 """
-IMPLAUSIBLE_ABOVE = 1.3
-"""A share of the peak above this is a measuring error; up to it, a card that boosts above its nominal clock."""
+IMPLAUSIBLE_ABOVE: dict[str, float] = {
+    "fraction_of_peak_at_clock": 1.05,
+    "fraction_of_link": 1.05,
+    "fraction_of_sheet": 1.3,
+}
+"""A share of the peak above this is a measuring error.
+
+At the clock it ran, 5 % are that clock's error; above its sheet a card comes by boosting beyond the nominal clock.
+"""
+LOOSE_CLOCK_ABOVE = 1.3
+"""The same at a clock that is not the figure's own (``conditions_of``: of the whole survey)."""
+_TURING_WITH_TENSOR_CORES = re.compile(r"\bRTX|\bT4G?\b", re.IGNORECASE)
 LANE_BYTES_S: dict[int, float] = {1: 0.25e9, 2: 0.5e9, 3: 0.9846e9, 4: 1.9692e9, 5: 3.9385e9, 6: 7.5625e9}
 """PCI Express bytes/s of one lane in one direction by generation, after line coding (8b/10b, 128b/130b, FLIT)."""
 
@@ -46,6 +61,30 @@ LANE_BYTES_S: dict[int, float] = {1: 0.25e9, 2: 0.5e9, 3: 0.9846e9, 4: 1.9692e9,
 def halves_fp32_accumulate(name: str, capability: str) -> bool:
     """True for parts that run FP32 accumulation at half rate: GeForce from Turing on."""
     return "geforce" in name.lower() and capability not in ("6.0", "6.1", "7.0")
+
+
+def lacks_tensor_cores(name: str, capability: str | None) -> bool:
+    """True for parts of Turing without tensor cores: GeForce GTX 16 and MX, T400 to T1200, Quadro T (TU116, TU117).
+
+    Compute capability 7.5 is that of both kinds (NVIDIA, CUDA GPUs), so that only the name tells them apart: RTX
+    (GeForce, Quadro, TITAN) and the T4 have tensor cores.
+    """
+    return capability == "7.5" and _TURING_WITH_TENSOR_CORES.search(name) is None
+
+
+def above_peak(shares: Mapping[str, Scalar]) -> bool:
+    """True if a share of a peak, as a figure's ``extra`` tells it, is one that no card reaches."""
+    loose = "conditions_of" in shares
+    limits = IMPLAUSIBLE_ABOVE | ({"fraction_of_peak_at_clock": LOOSE_CLOCK_ABOVE} if loose else {})
+    return any(float(shares.get(name, 0.0)) > most for name, most in limits.items())
+
+
+def sparse_speedup(share: float) -> float:
+    """How much faster than dense a work can be of whose operations ``share`` (0–1) run on 2:4 sparse pipes.
+
+    Amdahl's law with a part at twice the rate: 1 / (1 − share / 2).
+    """
+    return 1.0 / (1.0 - share / 2.0)
 
 
 def flop_per_sm_clock(
@@ -103,10 +142,14 @@ def card_peak_at_clock(
 ) -> float | None:
     """Peak of a card in FLOP/s at ``clock_hz``; None where a part of the formula is unknown or the sheet contradicts.
 
+    None too for a format of tensor cores on a chip without: which units torch multiplies on there is not documented.
+
     The contradiction is looked for at the highest clock: an export part has a cap that the formula does not know.
     ``sheet`` is the dense figure of the same arithmetic, as in the catalogue.
     """
     if capability is None or sm_count is None or clock_hz is None:
+        return None
+    if precision in TENSOR and lacks_tensor_cores(name, capability):
         return None
     half_rate = halves_fp32_accumulate(name, capability)
     rate = flop_per_sm_clock(capability, precision, half_rate=half_rate, accumulate=accumulate, sparse=sparse)

@@ -1,5 +1,6 @@
 """Which number formats a card computes in: natively, by emulation, or not at all."""
 
+from gputuner.analysis.roofline import lacks_tensor_cores
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.cards import Support
 from gputuner.workloads.specs import Precision
@@ -40,7 +41,7 @@ def has_tensor_fp16(context: PlanContext) -> bool:
     if card.catalog and "fp16_tensor" in card.catalog.features:
         return card.catalog.features["fp16_tensor"] is Support.NATIVE
     capability = _capability(context)
-    return capability is None or capability >= 7.0
+    return capability is None or (capability >= 7.0 and not lacks_tensor_cores(card.name, f"{capability:.1f}"))
 
 
 def matmul_order(context: PlanContext) -> tuple[Precision, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Generator
 from dataclasses import replace
 
-from gputuner.analysis.roofline import IMPLAUSIBLE_ABOVE, card_peak_at_clock
+from gputuner.analysis.roofline import above_peak, card_peak_at_clock
 from gputuner.experiments.course import Course
 from gputuner.experiments.phases import free_part
 from gputuner.experiments.precisions import support
@@ -86,7 +86,7 @@ def matmul_point(
     point = course.make.rate("matmul_rate", "matmul", "FLOP/s", work, trial, conditions, params, flags=flags)
     extra = {**point.extra, **_shares(course, point.value, trial, conditions, params)}
     told = list(point.flags)
-    if any(float(extra.get(k, 0.0)) > IMPLAUSIBLE_ABOVE for k in ("fraction_of_peak_at_clock", "fraction_of_sheet")):
+    if above_peak(extra):
         told.append(Flag.IMPLAUSIBLE)
     return replace(point, extra=extra, flags=tuple(told))
 

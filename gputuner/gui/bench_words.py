@@ -122,6 +122,7 @@ _CAUSES: dict[str, str] = {
     "host": N_("The host"),
     "loader": N_("The data loader"),
     "software": N_("Kernels and shapes"),
+    "software_or_memory": N_("Kernels, shapes or memory"),
     "emulated": N_("Emulated arithmetic"),
     "shared": N_("Others on the card"),
     "no_limit_seen": N_("No limit seen; the peak for this is not known"),

@@ -94,6 +94,10 @@ WARNINGS: dict[str, str] = {
         "A part of the VRAM is slower: {bytes:bytes} from {offset:bytes} on read at {fraction:fraction} of the usual "
         "rate."
     ),
+    "regions_slow_area_windows": N_(
+        "A part of the VRAM is slower, or Windows moved it to system memory: {bytes:bytes} from {offset:bytes} on read "
+        "at {fraction:fraction} of the usual rate. Close other programs and measure again."
+    ),
     "loader_one_core": N_(
         "The worker may use {cores} of {host_cores} cores (affinity or quota), so more loader processes cannot help; "
         "it is not the loader that does not scale."
@@ -130,9 +134,12 @@ CAUSES: dict[str, str] = {
     "host_link": N_("The host or the copy held it back: {link:fraction} of what the link can carry."),
     "loader": N_("The data loader held it back: the training waited {lost:fraction} of the time for its input."),
     "software": N_("Kernels and shapes held it back most: they fill {peak:fraction} of the peak at the clock it ran."),
+    "software_or_memory": N_(
+        "Kernels, shapes or memory held it back most: they reach {peak:fraction} of the peak at the clock it ran."
+    ),
     "emulated": N_("The chip has no such arithmetic; it is emulated."),
     "shared": N_("Others used the card, so nothing is said."),
-    "no_limit_seen": N_("No limit of the clock was seen and the card was busy; its peak for this work is not known."),
+    "no_limit_seen": N_("No limit of the clock was seen; the peak for this work is not known."),
     "unknown": N_("Without telemetry meanwhile, what held it back cannot be told."),
     "link_fine": N_("Nothing held it back: {link:fraction} of what the link can carry."),
 }
@@ -141,7 +148,28 @@ _CAUSES_WITHOUT_LOSS: dict[str, str] = {
     "thermal": N_("Heat held the clock back {share:fraction} of the time."),
     "user_cap": N_("A clock set by a user held it back."),
 }
-"""For cards that do not tell their highest clock."""
+"""Where the highest clock is not known, or the limit was on for too short to explain the clock."""
+_CAUSES_BESIDE: dict[str, str] = {
+    "power_cap": N_("The power limit also held the clock back {share:fraction} of the time."),
+    "thermal": N_("Heat also held the clock back {share:fraction} of the time."),
+    "user_cap": N_("A clock set by a user also held it back {share:fraction} of the time."),
+}
+_CAUSES_NOT_COMPARED: dict[str, str] = {
+    "host": N_(
+        "The host held it back: the card was busy only part of the time, waiting for launches; what the lower clock "
+        "cost beside is not known."
+    ),
+    "software": N_(
+        "Kernels and shapes held it back: they fill {peak:fraction} of the peak at the clock it ran; what the lower "
+        "clock cost beside is not known."
+    ),
+    "software_or_memory": N_(
+        "Kernels, shapes or memory held it back: they reach {peak:fraction} of the peak at the clock it ran; what the "
+        "lower clock cost beside is not known."
+    ),
+}
+"""Where what a limit of the clock cost is not known."""
+_NO_PEAK = N_("Whether something else cost more cannot be told: the peak for this work is not known.")
 
 
 LEVELS: dict[str, str] = {
@@ -195,7 +223,7 @@ def unavailable(code: str, params: Mapping[str, object] | None = None) -> str:
 
 
 def held_back(point: Point) -> str:
-    """What held a figure back, in one sentence; empty where that was not judged."""
+    """What held a figure back, in one sentence or two; empty where that was not judged."""
     cause = point.extra.get("held_back")
     if not isinstance(cause, str):
         return ""
@@ -208,8 +236,20 @@ def held_back(point: Point) -> str:
     }
     over_link = told["link"] is not None
     named = {"nothing": "link_fine", "host": "host_link"}.get(cause, cause) if over_link else cause
-    table = _CAUSES_WITHOUT_LOSS if told["lost"] is None and cause in _CAUSES_WITHOUT_LOSS else CAUSES
-    return fill(table[named], told) if named in table else cause.replace("_", " ")
+    sure = point.extra.get("held_back_most") is not False
+    table = CAUSES if sure else {**CAUSES, **_CAUSES_NOT_COMPARED}
+    if told["lost"] is None:
+        table = {**table, **_CAUSES_WITHOUT_LOSS}
+    words = fill(table[named], told) if named in table else cause.replace("_", " ")
+    also = str(point.extra.get("held_back_beside"))
+    if also in _CAUSES_BESIDE:
+        words = _followed(words, fill(_CAUSES_BESIDE[also], {"share": point.extra.get("held_back_beside_share")}))
+    return words if sure or cause not in _CAUSES_WITHOUT_LOSS else _followed(words, _(_NO_PEAK))
+
+
+def _followed(sentence: str, another: str) -> str:
+    """Two sentences, with the space of the language in use."""
+    return _("{sentence} {another}").format(sentence=sentence, another=another)
 
 
 def _round(figure: Scalar | None) -> Scalar | None:

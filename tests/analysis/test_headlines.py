@@ -1,7 +1,9 @@
 """Which figures of a run speak for it."""
 
+from dataclasses import replace
+
 from gputuner.analysis.headlines import headlines
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 
 
 def point(name, metric, value, unit="B/s", **params):
@@ -17,6 +19,13 @@ def test_a_sweep_speaks_only_for_levels_that_nothing_else_measured():
     steady = point("memory-read", "stream_bandwidth", 9.3e11, level="dram", bytes=1 << 30, phase="steady")
     assert [p.value for p in headlines(sweep)] == [5e12, 9.9e11], "until the steady figure comes"
     assert [p.value for p in headlines([*sweep, steady])] == [5e12, 9.3e11]
+
+
+def test_what_cannot_be_right_speaks_for_nothing():
+    right = point("gemm-bf16", "matmul_rate", 1.6e14, "FLOP/s", precision="bf16", m=4096)
+    wrong = replace(right, id="wrong", value=2.2e14, flags=(Flag.IMPLAUSIBLE,))
+    assert headlines([wrong, right]) == [right]
+    assert headlines([wrong]) == []
 
 
 def test_what_lies_between_two_levels_speaks_for_none():

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gputuner.experiments.precisions import burst_order, matmul_order, support, training_order
+from gputuner.experiments.precisions import burst_order, has_tensor_fp16, matmul_order, support, training_order
 from gputuner.model.cards import CatalogMatch, Support
 
 
-def context(lab, capability: str, features: dict[str, Support] | None = None):
+def context(lab, capability: str, features: dict[str, Support] | None = None, name: str = "NVIDIA GeForce RTX"):
     base = lab.context_of(lab.h200())
     catalog = CatalogMatch(catalog_id="x", name="x", features=features) if features else None
-    return replace(base, card=replace(base.card, compute_capability=capability, catalog=catalog))
+    return replace(base, card=replace(base.card, name=name, compute_capability=capability, catalog=catalog))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,13 @@ def test_by_compute_capability(lab, capability, trainings, bf16):
     assert training_order(told) == trainings
     assert support(told, "bf16") is bf16
     assert ("tf32" in matmul_order(told)) == (float(capability) >= 8.0)
+
+
+def test_turing_without_tensor_cores_trains_in_fp32_first(lab):
+    told = context(lab, "7.5", name="NVIDIA GeForce GTX 1650")
+    assert training_order(told) == ("fp32", "fp16")
+    assert not has_tensor_fp16(told)
+    assert has_tensor_fp16(context(lab, "7.5", name="Tesla T4"))
 
 
 def test_the_catalogue_is_heard_first(lab):

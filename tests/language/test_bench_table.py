@@ -76,6 +76,22 @@ def test_a_limit_without_a_known_loss_is_told_without_it():
     assert words == "The power limit held the clock back 90 % of the time."
 
 
+def test_a_limit_beside_is_told_and_what_is_not_compared_is_not_called_most():
+    told = {**EXTRA, "held_back_beside": "thermal", "held_back_beside_share": 0.015}
+    assert held_back(point(extra=told)) == (
+        "The power limit held the clock back 90 % of the time, 25 % below its maximum. "
+        "Heat also held the clock back 1.5 % of the time."
+    )
+    assert held_back(point(extra={**EXTRA, "held_back_most": False})).endswith(
+        "Whether something else cost more cannot be told: the peak for this work is not known."
+    )
+    for cause in ("software", "software_or_memory", "host"):
+        doubtful = {**told, "held_back": cause, "held_back_beside": "power_cap", "held_back_most": False}
+        words = held_back(point(extra=doubtful))
+        assert "most" not in words
+        assert "what the lower clock cost beside is not known. The power limit also" in words
+
+
 def test_of_a_link_the_share_of_the_link_is_told():
     assert "86 % of what the link can carry" in held_back(
         point(extra={"held_back": "nothing", "fraction_of_link": 0.86})

@@ -3,7 +3,7 @@
 import pytest
 
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
-from gputuner.workloads.bodies.attention import attention_flop
+from gputuner.workloads.bodies.attention import attention_bytes, attention_flop
 from gputuner.workloads.bodies.conv import ConvShape as BodyShape
 from gputuner.workloads.simulated_costs.shelf import is_survey, settings_of
 from gputuner.workloads.specs_links import MIB, AllReduceSpec, LoaderSpec, PeerTransferSpec, TransferSpec
@@ -50,10 +50,12 @@ def test_counts_are_those_of_the_real_bodies():
     for params, setting in ((s.params, s) for s in settings_of(card_of("h200-sxm"), "attention", ATTENTION.params())):
         shape = (params["batch"], params["heads"], params["sequence"], params["head_dim"])
         wanted = attention_flop(*shape, causal=params["causal"], direction=params["direction"])
-        assert setting.cost.work == {"flop": wanted}
+        least = attention_bytes(*shape, element=2, direction=params["direction"])
+        assert setting.cost.work == {"flop": wanted, "bytes": least}
     for setting in settings_of(card_of("h200-sxm"), "conv", CONV.params()):
-        wanted = BodyShape.parse(setting.params["shape"]).flop(256, setting.params["direction"])
-        assert setting.cost.work == {"flop": wanted}
+        body, direction = BodyShape.parse(setting.params["shape"]), setting.params["direction"]
+        wanted = {"flop": body.flop(256, direction), "bytes": body.least_bytes(256, direction, 2)}
+        assert setting.cost.work == wanted
 
 
 def test_attention_stays_below_the_peak_and_fused_beats_math():

@@ -6,7 +6,7 @@ import pytest
 
 from gputuner.catalog import load
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
-from gputuner.workloads.bodies.training_shapes import BertShape, resnet50_flop
+from gputuner.workloads.bodies.training_shapes import LLM, BertShape, resnet50_flop
 from gputuner.workloads.simulated import SimulatedWorker
 from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.shelf import settings_of
@@ -78,6 +78,9 @@ def test_decoding_is_bound_by_the_memory():
     assert 50 < rates["decode", 128] < 1008e9 / 13.2e9
     assert rates["decode", 8192] < 0.85 * rates["decode", 128]
     assert rates["prefill", 8192] > 50 * rates["decode", 8192]
+    work = parts[1]["work"]
+    assert work["flop"] == LLM["7b"].decode_flop(128)
+    assert work["bytes"] == LLM["7b"].decode_bytes(128, 1, 2)
 
 
 def test_four_bits_fit_where_half_precision_does_not():

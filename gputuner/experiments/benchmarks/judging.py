@@ -4,26 +4,27 @@
 before it, and is asked when it is told.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gputuner.analysis.arithmetic import Arithmetic, arithmetic_of
 from gputuner.analysis.headlines import benchmark_of
-from gputuner.analysis.held_back import Cause, Seen, held_back
+from gputuner.analysis.held_back import LITTLE_LOST, Cause, Seen, held_back
 from gputuner.analysis.published import standing, wanted
 from gputuner.analysis.roofline import (
     CONTRADICTION,
-    IMPLAUSIBLE_ABOVE,
+    above_peak,
     attainable,
     card_peak_at_clock,
     dram_peak,
     link_peak,
     matmul_intensity,
+    sparse_speedup,
 )
 from gputuner.analysis.sanity import best_rates, tf32_below_fp32
 from gputuner.experiments.course import Course
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Trial
 
@@ -51,6 +52,8 @@ def measured_against(context: PlanContext, earlier: Iterable[Point], point: Poin
         counted: what the figure counts of ``trial.work``.
     """
     extra: Extra = _standing(context, point)
+    if "conditions_of" in point.extra:  # the clock is not the figure's own: shares of its peak are judged loosely
+        extra["conditions_of"] = point.extra["conditions_of"]
     memory_hz = _memory_clock_hz(point, earlier)
     bandwidth = _dram_peak(context, memory_hz)
     if point.metric in DRAM_METRICS and point.params.get("level", "dram") == "dram":
@@ -62,8 +65,12 @@ def measured_against(context: PlanContext, earlier: Iterable[Point], point: Poin
     if arithmetic is None or flops is None or context.card.is_cpu:
         return extra
     rate = point.value * flops
+    speedup = 1.0
+    if arithmetic.sparse and point.metric == "train_throughput":
+        arithmetic, speedup = replace(arithmetic, sparse=False), sparse_speedup(_sparse_share(trial))
     peak, arithmetic = _peak(context, point, trial, arithmetic, rate)
-    extra |= _shares(rate, peak, _sheet(context, arithmetic))
+    peak, sheet = (most * speedup if most else None for most in (peak, _sheet(context, arithmetic)))
+    extra |= _shares(rate, peak, sheet)
     if counted == "flop":
         extra["accumulator"] = arithmetic.accumulate
     return extra | _roofline(point, trial, arithmetic, rate, peak, bandwidth or context.published.get("peak_bandwidth"))
@@ -71,8 +78,7 @@ def measured_against(context: PlanContext, earlier: Iterable[Point], point: Poin
 
 def implausible(extra: Extra) -> bool:
     """True if a share of a peak is one that no card reaches."""
-    names = ("fraction_of_peak_at_clock", "fraction_of_sheet", "fraction_of_link")
-    return any(float(extra.get(name, 0.0)) > IMPLAUSIBLE_ABOVE for name in names)
+    return above_peak(extra)
 
 
 def judged(course: Course, point: Point) -> Point:
@@ -82,19 +88,27 @@ def judged(course: Course, point: Point) -> Point:
         flags.append(Flag.TF32_BELOW_FP32)
     extra = dict(point.extra) | _of_burst(course.points, point)
     if _is_judged(point) and not course.context.card.is_cpu:
-        found = held_back(_seen(course, point))
-        extra["held_back"] = found.cause.value
-        if found.share is not None:
-            extra["held_back_share"] = found.share
-        if found.lost is not None and found.cause is not Cause.NOTHING:
-            extra["held_back_lost"] = found.lost
+        extra |= _held_back(course, point)
     return replace(point, extra=extra, flags=tuple(dict.fromkeys(flags)))
 
 
 def _is_judged(point: Point) -> bool:
-    """Figures of caches have no peak to be held against."""
+    """Figures of caches have no peak to be held against, and one that cannot be right was held back by nothing."""
     beyond_caches = point.metric not in DRAM_METRICS or point.params.get("level", "dram") == "dram"
-    return point.metric in JUDGED_METRICS and beyond_caches
+    return point.metric in JUDGED_METRICS and beyond_caches and Flag.IMPLAUSIBLE not in point.flags
+
+
+def _held_back(course: Course, point: Point) -> Extra:
+    found = held_back(_seen(course, point))
+    told: dict[str, Scalar | None] = {
+        "held_back": found.cause.value,
+        "held_back_share": found.share,
+        "held_back_lost": None if found.cause is Cause.NOTHING else found.lost,
+        "held_back_beside": None if found.beside is None else found.beside.value,
+        "held_back_beside_share": found.beside_share,
+        "held_back_most": None if found.most else False,
+    }
+    return {name: figure for name, figure in told.items() if figure is not None}
 
 
 def _shares(value: float, peak: float | None, sheet: float | None) -> Extra:
@@ -166,6 +180,11 @@ def _flop_per_unit(point: Point, trial: Trial, counted: str) -> float | None:
     return float(told) if counted == "samples" and isinstance(told, int | float) else None
 
 
+def _sparse_share(trial: Trial) -> float:
+    """Share of a training's operations that run on 2:4 sparse pipes; 0 where the body does not tell it."""
+    return _number(trial.notes.get("sparse_flop_share")) or 0.0
+
+
 def _sheet(context: PlanContext, arithmetic: Arithmetic) -> float | None:
     """The sheet's peak for an arithmetic, FLOP/s; twice the dense one for 2:4 sparse operands."""
     wide = arithmetic.accumulate == "fp16"
@@ -196,7 +215,7 @@ def _peak(
 def _peak_of(context: PlanContext, point: Point, trial: Trial, arithmetic: Arithmetic) -> float | None:
     card = context.card
     highest = card.number("sm_clock_max_mhz")
-    clock = clock_mhz(point, trial, highest)
+    clock = clock_mhz(point, trial.notes, highest)
     sheet = _sheet(context, replace(arithmetic, sparse=False))
     return card_peak_at_clock(
         name=card.name,
@@ -211,13 +230,13 @@ def _peak_of(context: PlanContext, point: Point, trial: Trial, arithmetic: Arith
     )
 
 
-def clock_mhz(point: Point, trial: Trial, highest: float | None) -> float | None:
+def clock_mhz(point: Point, notes: Mapping[str, Scalar], highest: float | None) -> float | None:
     """The SM clock under the load: the driver's median over the window; where no poll fell into it, the one measured
-    in band, unless it lies above what the card can do. A burst falls between two polls.
+    in band (in ``notes``), unless it lies above what the card can do. A burst falls between two polls.
     """
     if point.params.get("phase") != "burst" and point.conditions and point.conditions.sm_clock_mhz:
         return point.conditions.sm_clock_mhz
-    in_band = trial.notes.get("clock_mhz")
+    in_band = notes.get("clock_mhz")
     if not isinstance(in_band, int | float) or (highest and in_band > CLOCK_OVER * highest):
         return None
     return float(in_band)
@@ -226,19 +245,21 @@ def clock_mhz(point: Point, trial: Trial, highest: float | None) -> float | None
 def _roofline(
     point: Point, trial: Trial, arithmetic: Arithmetic, rate: float, peak: float | None, bandwidth: float | None
 ) -> Extra:
-    """Operations per byte, and what peak and memory together allow at it."""
+    """Operations per byte, what peak and memory together allow at it, and the least bytes if the body counts them."""
     flop, moved = trial.work.get("flop"), trial.work.get("bytes")
     at = flop / moved if flop and moved else None
+    told: Extra = {"bytes": moved} if moved else {}
     if at is None and point.metric == "matmul_rate":
         m, n, k = (point.params.get(side, point.params.get("n")) for side in "mnk")
         if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
             at = matmul_intensity(m, n, k, arithmetic.precision)
     if at is None:
-        return {}
+        return told
+    told["intensity"] = at
     if not peak or not bandwidth:
-        return {"intensity": at}
+        return told
     most = attainable(at, peak, bandwidth)
-    return {"intensity": at, "attainable": most, "fraction_of_attainable": rate / most}
+    return {**told, "attainable": most, "fraction_of_attainable": rate / most}
 
 
 def _tf32_is_slower(earlier: Iterable[Point], point: Point) -> bool:
@@ -273,31 +294,38 @@ def _seen(course: Course, point: Point) -> Seen:
         link_below_max=Flag.LINK_BELOW_MAX in point.flags,
         over_link=point.metric in LINK_METRICS,
         of_peak=_number(extra.get("fraction_of_peak_at_clock")),
-        clock_share=_clock_share(course, point.conditions, memory=dram),
+        clock_share=_clock_share(course, point, memory=dram),
+        dram=dram,
+        cold=point.params.get("phase") == "burst",
         memory_bound=peak is not None and most is not None and most < peak,
         of_slope=_number(extra.get("fraction_of_attainable")),
+        traffic_unknown=not dram and "intensity" not in extra,
         of_link=_number(extra.get("fraction_of_link")),
         starved=_number(extra.get("starvation_fraction")),
     )
 
 
-def _clock_share(course: Course, conditions: Conditions | None, *, memory: bool) -> float | None:
+def _clock_share(course: Course, point: Point, *, memory: bool) -> float | None:
     """The clock over the highest that is to be expected: the sheet's boost clock or more, if more was seen in the run.
 
-    The highest clock that the driver allows is not a measure: many cards never reach it at any load.
+    The highest clock that the driver allows is not a measure: many cards never reach it at any load. Of a card without
+    a sheet the highest clock of the run stands in; None where this figure's is that very clock, since nothing says how
+    high it goes.
     """
-    card = course.context.card
+    card, conditions = course.context.card, point.conditions
     if conditions is None:
         return None
     if memory:
-        highest = card.number("memory_clock_max_mhz")
-        clock = conditions.memory_clock_mhz
-    else:
-        seen = [p.conditions.sm_clock_mhz for p in course.points if p.conditions and p.conditions.sm_clock_mhz]
-        boost = course.context.published.get("boost_clock_mhz")
-        highest = max(boost, *seen) if boost and seen else boost or card.number("sm_clock_max_mhz")
-        clock = conditions.sm_clock_mhz
-    return min(1.0, clock / highest) if highest and clock else None
+        highest, clock = card.number("memory_clock_max_mhz"), conditions.memory_clock_mhz
+        return min(1.0, clock / highest) if highest and clock else None
+    allowed = card.number("sm_clock_max_mhz")
+    clock = clock_mhz(point, point.extra, allowed)
+    boost = course.context.published.get("boost_clock_mhz")
+    others = (clock_mhz(p, p.extra, allowed) or 0.0 for p in course.points if p.card == point.card)
+    highest = max(boost or 0.0, *others, 0.0)
+    if not clock or not highest or (not boost and clock > (1.0 - LITTLE_LOST) * highest):
+        return None
+    return min(1.0, clock / highest)
 
 
 def _number(figure: Scalar | None) -> float | None:

@@ -4,7 +4,8 @@ Method: nearly all free memory is taken in blocks of 256 MiB to 1 GiB (a margin 
 are read in random order, round after round (``workloads/kernels/regions.py``; without the extra ``kernels`` by torch's
 sum). Every block must hold what was written there, so that cells which two blocks share fail the benchmark. Areas
 slower than the median by more than 3 % and six deviations are told: memory behind another bus width (a clamshell half,
-a lone chip) shows as one. Counted are the bytes read. Offsets follow the order in which the driver gave the blocks out.
+a lone chip) shows as one, but on Windows so does a block that was moved to system memory. Counted are the bytes read.
+Offsets follow the order in which the driver gave the blocks out.
 Peers: memtest_vulkan (one rate for all), none by region.
 """
 
@@ -53,7 +54,15 @@ def regions(course: Course, effort: Effort) -> Steps:
     ]
     yield from course.tell(*_compared(points))
     for area in slow_areas([(int(p.params["offset_bytes"]), p.value) for p in points], int(points[0].params["bytes"])):
-        yield from course.warn("regions_slow_area", offset=area.offset_bytes, bytes=area.bytes, fraction=area.fraction)
+        code = "regions_slow_area_windows" if _pages_out(course) else "regions_slow_area"
+        yield from course.warn(code, offset=area.offset_bytes, bytes=area.bytes, fraction=area.fraction)
+
+
+def _pages_out(course: Course) -> bool:
+    """Whether the system may move blocks to system memory: Windows does, also beneath WSL."""
+    host = course.context.fingerprint.host.readings
+    wsl, system = host.get("wsl"), host.get("os")
+    return (wsl is not None and wsl.value is True) or (system is not None and str(system.value).startswith("Windows"))
 
 
 def _compared(points: list[Point]) -> list[Point]:

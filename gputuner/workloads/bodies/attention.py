@@ -2,9 +2,11 @@
 """Scaled dot-product attention by each of torch's backends, forward and with its backward pass, over the sequence.
 
 Counted as FlashAttention-2 does (Dao, arXiv 2307.08691, §4.1): a forward pass is 4·b·h·s²·d operations for two
-products, half of it under a causal mask; a backward pass is 2.5 times that, five products. The number of tokens stays
-the same over the sequences (b·s), so that lengths differ in the size of the score matrix alone. ``math`` writes that
-matrix to memory, the fused backends do not; a setting for which it would not fit is told as a gap.
+products, half of it under a causal mask; a backward pass is 2.5 times that, five products. Beside it the least bytes
+that must be moved, those of a fused kernel: q, k, v and the output once forward; backward these, the gradient of the
+output and three gradients. The number of tokens stays the same over the sequences (b·s), so that lengths differ in the
+size of the score matrix alone. ``math`` writes that matrix to memory, the fused backends do not; a setting for which it
+would not fit is told as a gap.
 
 Checked against float64 for one head: output and gradient of the queries at random rows and at the last ones, and under
 a causal mask the gradients of the last keys and values, which only the last queries see.
@@ -46,6 +48,15 @@ def attention_flop(batch: int, heads: int, sequence: int, head_dim: int, *, caus
     """Operations of one iteration; ``direction``: ``forward`` or ``forward_backward``."""
     forward = 4.0 * batch * heads * sequence**2 * head_dim * (0.5 if causal else 1.0)
     return forward * (1.0 if direction == FORWARD else 1.0 + BACKWARD_OVER_FORWARD)
+
+
+def attention_bytes(batch: int, heads: int, sequence: int, head_dim: int, *, element: int, direction: str) -> float:
+    """The least bytes that one iteration must move; ``element``: bytes of a number.
+
+    Forward q, k and v are read and the output is written; backward these four and the output's gradient are read and
+    three gradients written.
+    """
+    return float(element * batch * heads * sequence * head_dim * (4 if direction == FORWARD else 4 + 8))
 
 
 def only(backend: str):
@@ -164,6 +175,11 @@ class Attention:
         batch, heads, sequence, head_dim = tensors.q.shape
         return attention_flop(batch, heads, sequence, head_dim, causal=self._causal, direction=direction)
 
+    def _bytes(self, tensors: Tensors, direction: str) -> float:
+        batch, heads, sequence, head_dim = tensors.q.shape
+        element = self._kind.itemsize
+        return attention_bytes(batch, heads, sequence, head_dim, element=element, direction=direction)
+
     def _score_bytes(self, tensors: Tensors, direction: str) -> int:
         batch, heads, sequence, _ = tensors.q.shape
         return SCORE_BYTES[direction] * batch * heads * sequence**2
@@ -184,7 +200,7 @@ class Attention:
             iteration_s=tuple(done),
             t0_ns=span[0],
             t1_ns=span[1],
-            work={"flop": self._flop(tensors, direction)},
+            work={"flop": self._flop(tensors, direction), "bytes": self._bytes(tensors, direction)},
             relative_error=error,
             notes={} if peak is None else {"allocated_peak_bytes": peak},
         )

@@ -106,6 +106,7 @@ class BertTraining(TrainingStep):
             tokens = torch.randint(shape.vocabulary, (batch, sequence))
             spans = torch.randint(sequence, (batch, 2))
         self._sparse_backend = sparse_linear(model.layers, device, precision) if sparse else None
+        self._sparse_share = shape.sparse_share(sequence)
         self.build(
             model,
             (tokens, spans),
@@ -117,4 +118,5 @@ class BertTraining(TrainingStep):
 
     def _facts(self) -> "dict[str, float | int | str | bool]":
         backend = self._sparse_backend
-        return {**super()._facts(), **({"sparse_backend": backend} if backend else {})}
+        told = {"sparse_backend": backend, "sparse_flop_share": self._sparse_share} if backend else {}
+        return {**super()._facts(), **told}

@@ -2,9 +2,10 @@
 """Convolutions of ResNet-50, forward and backward, in both memory layouts.
 
 Counted: 2·B·K·C·R·S·P·Q operations forward (batch, filters, channels, filter height and width, output height and
-width); the backward pass computes the gradients of input and weight, twice that. Both are timed alone. cuDNN chooses
-the algorithm by its heuristics, without autotuning, as torch does by default. Buffers stay the same over iterations:
-what fits into the L2 may be read from there.
+width); the backward pass computes the gradients of input and weight, twice that. Both are timed alone. Beside it the
+least bytes that must be moved: each tensor once (forward: input, weight and output; backward: input, weight and the
+output's gradient read, two gradients written). cuDNN chooses the algorithm by its heuristics, without autotuning, as
+torch does by default. Buffers stay the same over iterations: what fits into the L2 may be read from there.
 
 Checked against float64 on the processor: some filters for one image, the gradient of that image for some channels, and
 the gradient of some weights over the whole batch.
@@ -63,6 +64,12 @@ class ConvShape:
         """Operations of one iteration."""
         forward = 2.0 * batch * self.filters * self.channels * self.kernel**2 * self.image**2
         return forward * (1.0 if direction == FORWARD else 2.0)
+
+    def least_bytes(self, batch: int, direction: str, element: int) -> float:
+        """Bytes that one iteration must move if each tensor is moved once; ``element``: bytes of a number."""
+        pixels, weight = batch * self.image**2, self.kernel**2 * self.channels * self.filters
+        twice = 1 if direction == FORWARD else 2  # read, and its gradient written
+        return float(element * (twice * (pixels * self.channels + weight) + pixels * self.filters))
 
 
 @dataclass(frozen=True)
@@ -144,7 +151,10 @@ class Conv:
             iteration_s=tuple(done),
             t0_ns=span[0],
             t1_ns=span[1],
-            work={"flop": shape.flop(self._batch, direction)},
+            work={
+                "flop": shape.flop(self._batch, direction),
+                "bytes": shape.least_bytes(self._batch, direction, self._kind.itemsize),
+            },
             relative_error=error,
         )
 

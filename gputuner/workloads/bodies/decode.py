@@ -7,7 +7,8 @@ decode step is measured at one fixed context length (it writes the same place of
 real generation passes on its way. On a card the step is replayed as a CUDA graph, as inference servers do: launching
 its hundreds of kernels one by one would measure the host.
 
-Counted are tokens: batch × context for a prefill, batch for a decode step. Checked: the scores of a decode step are
+Counted are tokens: batch × context for a prefill, batch for a decode step; beside them the operations and the least
+bytes that must be moved, which give the place on the roofline. Checked: the scores of a decode step are
 those of a run without cache over the same tokens.
 """
 
@@ -90,7 +91,11 @@ class Decode:
             iteration_s=tuple(done),
             t0_ns=span[0],
             t1_ns=span[1],
-            work={"tokens": float(self._batch * context)},
+            work={
+                "tokens": float(self._batch * context),
+                "flop": self._batch * self._shape.prefill_flop(context),
+                "bytes": self._shape.prefill_bytes(context, self._batch, self._kind.itemsize),
+            },
             notes={"model_flop_per_token": self._shape.prefill_flop(context) / context},
         )
 
@@ -103,18 +108,22 @@ class Decode:
 
         replayed = self._captured(step)
         done, span = timed(self._device, replayed or step, seconds)
-        element = self._kind.itemsize
+        moved = self._shape.decode_bytes(context, self._batch, self._kind.itemsize)
         return Part(
             params=self._named("decode", context),
             iteration_s=tuple(done),
             t0_ns=span[0],
             t1_ns=span[1],
-            work={"tokens": float(self._batch)},
+            work={
+                "tokens": float(self._batch),
+                "flop": self._batch * self._shape.decode_flop(context),
+                "bytes": moved,
+            },
             relative_error=error,
             notes={
                 "cuda_graph": replayed is not None,
                 "model_flop_per_token": self._shape.decode_flop(context),
-                "bytes_per_token": self._shape.decode_bytes(context, self._batch, element) / self._batch,
+                "bytes_per_token": moved / self._batch,
             },
         )
 

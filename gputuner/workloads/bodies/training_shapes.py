@@ -52,6 +52,14 @@ class BertShape:
         layer = 2.0 * (4 * width**2 + 2 * width * self.feed_forward) + 4.0 * width * sequence
         return 3.0 * sequence * (self.layers * layer + 2.0 * 2 * width)
 
+    def sparse_share(self, sequence: int) -> float:
+        """Share of a sample's operations on the sparse pipes where the encoder's linear layers are 2:4 sparse.
+
+        Of the three products of a linear layer forward and input gradient; that of the weight's gradient stays dense.
+        """
+        linear = 2.0 * (4 * self.width**2 + 2 * self.width * self.feed_forward)
+        return 2.0 * sequence * self.layers * linear / self.flop(sequence)
+
 
 @dataclass(frozen=True)
 class GptShape:
@@ -179,6 +187,10 @@ class LlmShape:
     def decode_flop(self, context: int) -> float:
         """Operations for one further token behind ``context`` others."""
         return 2.0 * self.product_weights + 4.0 * self.layers * self.width * (context + 1)
+
+    def prefill_bytes(self, context: int, batch: int, element: int) -> float:
+        """The least bytes to read ``batch`` prompts: all weights of products once, keys and values written."""
+        return element * (self.product_weights + batch * 2.0 * self.layers * self.width * context)
 
     def decode_bytes(self, context: int, batch: int, element: int) -> float:
         """Bytes that a decode step must read: all weights of products once, and each sequence's keys and values."""

@@ -37,11 +37,11 @@ def decode(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, 
     rate = flop_per_cycle(facts, precision) * (0.85 if tensor else 0.7 if dual_issue(facts) else 0.85)
     held = int(decode_bytes_needed(shape, element, batch * max(contexts)))
 
-    def setting(stage: str, context: int, load: Load, tokens: int, notes: dict[str, Scalar]) -> Setting:
+    def setting(stage: str, context: int, load: Load, work: dict[str, float], notes: dict[str, Scalar]) -> Setting:
         named: dict[str, Scalar] = {"stage": stage, "context": context, "batch": batch, "precision": precision}
         cost = Cost(
             load=load,
-            work={"tokens": float(tokens)},
+            work=work,
             allocated_bytes=held,
             reserved_bytes=held,
             noise=0.004,
@@ -63,7 +63,12 @@ def decode(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, 
             overlapped=False,
             tensor=tensor,
         )
-        settings.append(setting("prefill", context, load, batch * context, {"model_flop_per_token": flop / context}))
+        work = {
+            "tokens": float(batch * context),
+            "flop": batch * flop,
+            "bytes": shape.prefill_bytes(context, batch, element),
+        }
+        settings.append(setting("prefill", context, load, work, {"model_flop_per_token": flop / context}))
         moved = shape.decode_bytes(context, batch, element)
         load = Load(
             compute_cycles=batch * shape.decode_flop(context) / rate,
@@ -78,5 +83,6 @@ def decode(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, 
             "model_flop_per_token": shape.decode_flop(context),
             "bytes_per_token": moved / batch,
         }
-        settings.append(setting("decode", context, load, batch, told))
+        work = {"tokens": float(batch), "flop": batch * shape.decode_flop(context), "bytes": moved}
+        settings.append(setting("decode", context, load, work, told))
     return tuple(settings)

@@ -27,6 +27,8 @@ BACKWARD_SHARE = 0.8
 """Of the forward pass's share."""
 SCORE_TRAFFIC = {"forward": 40.0, "forward_backward": 110.0}
 """Bytes that ``math`` moves for each score: FP32 scores, mask, softmax and products, each read and written."""
+LEAST_TENSORS = {"forward": 4.0, "forward_backward": 12.0}
+"""Tensors of the size of the queries that must be moved: those read and those written, each once."""
 SCORE_BYTES = {"forward": 14, "forward_backward": 22}
 CONV_SHARE = {(3, True): 0.78, (3, False): 0.5, (1, True): 0.72, (1, False): 0.5}
 """Reachable share of the peak by kernel and layout (channels-last or not)."""
@@ -58,7 +60,9 @@ def attention(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Settin
                     "backend": backend, "direction": direction, "sequence": sequence, "batch": batch, "heads": heads,
                     "head_dim": head_dim, "causal": bool(params.get("causal", True)), "precision": precision,
                 }  # fmt: skip
-                cost = _attention(card, precision, backend, direction, flop, scores, need)
+                tensor_bytes = batch * sequence * heads * head_dim * STORAGE_BYTES[precision]
+                work = {"flop": flop, "bytes": tensor_bytes * LEAST_TENSORS[direction]}
+                cost = _attention(card, precision, backend, direction, work, scores, need)
                 settings.append(Setting(params=named, cost=cost))
     if not settings:
         raise UnsupportedOnChipError("no length fits")
@@ -71,9 +75,15 @@ def _lacks(card: SimulatedCard, backend: str) -> bool:
 
 
 def _attention(
-    card: SimulatedCard, precision: str, backend: str, direction: str, flop: float, scores: float, held: int
+    card: SimulatedCard,
+    precision: str,
+    backend: str,
+    direction: str,
+    work: dict[str, float],
+    scores: float,
+    held: int,
 ) -> Cost:
-    facts = card.facts
+    facts, flop = card.facts, work["flop"]
     if backend == "math":
         share, traffic, rate = 0.7, SCORE_TRAFFIC[direction] * scores, flop_per_cycle(facts, "fp32")
         flop *= 2.0  # no score is skipped
@@ -91,7 +101,7 @@ def _attention(
             overlapped=backend != "math",
             tensor=backend != "math",
         ),
-        work={"flop": flop / (2.0 if backend == "math" else 1.0)},
+        work=work,
         allocated_bytes=held,
         reserved_bytes=held,
         noise=0.004,
@@ -115,6 +125,7 @@ def conv(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ..
                 flop = 2.0 * pixels * kernel**2 * channels * filters * passes
                 share = CONV_SHARE[kernel if kernel == 1 else 3, last] if tensor else plain_efficiency(facts)
                 moved = size * pixels * (channels + filters) * passes * (1.0 if last or not tensor else 2.0)
+                inputs = passes * (pixels * channels + kernel**2 * channels * filters)
                 cost = Cost(
                     load=Load(
                         compute_cycles=flop / (flop_per_cycle(facts, precision) * share),
@@ -124,7 +135,7 @@ def conv(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ..
                         activity=0.85 if tensor else 0.62,
                         tensor=tensor,
                     ),
-                    work={"flop": flop},
+                    work={"flop": flop, "bytes": size * (inputs + pixels * filters)},
                     allocated_bytes=held,
                     reserved_bytes=held,
                     noise=0.004,

@@ -1,5 +1,7 @@
 """The regions benchmark: every part of the memory, its share of the median, and slower areas told."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.benchmarks.benchmark import Effort
@@ -9,6 +11,7 @@ from gputuner.experiments.protocol import PlanContext
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint
 from gputuner.model.points import Conditions
+from gputuner.model.readings import Reading
 from gputuner.model.steps import Done, Part, Report, Trial, UserCodeFailed, Warn, Work
 
 GIB = 1 << 30
@@ -87,6 +90,14 @@ def test_a_slower_half_is_told(kernel_context):
     (warning,) = [s for s in others if isinstance(s, Warn)]
     assert warning.code == "regions_slow_area"
     assert warning.params == {"offset": 10 * GIB, "bytes": 6 * GIB, "fraction": pytest.approx(0.8)}
+
+
+@pytest.mark.parametrize(("name", "value"), [("os", "Windows 10.0.22631"), ("wsl", True)])
+def test_on_windows_a_slow_block_may_lie_in_system_memory(kernel_context, name, value):
+    host = HostFingerprint(readings={name: Reading(value=value)})
+    context = replace(kernel_context, fingerprint=replace(kernel_context.fingerprint, host=host))
+    _, others = played(context, survey(slow=range(4)))
+    assert [s.code for s in others if isinstance(s, Warn)] == ["regions_slow_area_windows"]
 
 
 def test_without_kernels_torch_reads(kernel_context):

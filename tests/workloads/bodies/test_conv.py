@@ -36,13 +36,23 @@ def test_operations_are_counted_by_multiplications():
     assert shape.flop(32, "backward") == 2 * shape.flop(32, "forward")
 
 
+def test_the_least_traffic_is_each_tensor_once():
+    shape = ConvShape(channels=64, filters=128, kernel=3, image=56)
+    read, made, weight = 32 * 64 * 56 * 56, 32 * 128 * 56 * 56, 128 * 64 * 9
+    assert shape.least_bytes(32, "forward", 2) == 2 * (read + weight + made)
+    # input, weight and the output's gradient read; gradients of input and weight written
+    assert shape.least_bytes(32, "backward", 4) == 4 * (read + weight + made + read + weight)
+
+
 def test_each_shape_layout_and_direction_is_a_part_with_its_count(pace):
     parts = list(survey().parts(pace(0.2)))
     told = [(p.params["shape"], p.params["channels_last"], p.params["direction"]) for p in parts]
     assert told == list(itertools.product(SHAPES.split(), (True, False), ("forward", "backward")))
     for part in parts:
         flop = 2.0 * 3 * 8 * 16 * (9 * 14 * 14 if part.params["shape"].startswith("3x3") else 49)
-        assert part.work == {"flop": flop * (1 if part.params["direction"] == "forward" else 2)}
+        assert part.work["flop"] == flop * (1 if part.params["direction"] == "forward" else 2)
+        shape = ConvShape.parse(part.params["shape"])
+        assert part.work["bytes"] == shape.least_bytes(3, part.params["direction"], 4)
         assert 0 < part.relative_error < 1e-5
         assert len(part.iteration_s) >= 3
 

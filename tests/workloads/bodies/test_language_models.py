@@ -60,6 +60,13 @@ def test_lstm_has_the_parameters_it_states():
     assert parameters(lstm.LstmModel, LstmShape()) == words + layers + 10_000 == 27_043_600
 
 
+def test_sparse_share_of_bert_is_two_of_three_products_of_its_linear_layers():
+    layers = bert.Bert(BERT).layers
+    weights = sum(module.weight.numel() for module in layers.modules() if isinstance(module, torch.nn.Linear))
+    assert BERT.sparse_share(32) == pytest.approx(2 * 2.0 * 32 * weights / BERT.flop(32))
+    assert BertShape().sparse_share(384) == pytest.approx(0.941 * 2 / 3, rel=0.001)
+
+
 def test_operations_of_bert():
     assert counted(tiny("bert")) == BERT.flop(32)
 

@@ -137,6 +137,10 @@ def test_each_context_gives_prefill_and_decode_with_their_tokens():
         ("decode", 16, 2.0),
     ]
     assert all(len(p.iteration_s) >= 3 and p.t1_ns > p.t0_ns for p in parts)
+    prefill, decode_step = parts[2].work, parts[3].work
+    assert (prefill["flop"], prefill["bytes"]) == (2 * TINY.prefill_flop(16), TINY.prefill_bytes(16, 2, 4))
+    assert (decode_step["flop"], decode_step["bytes"]) == (2 * TINY.decode_flop(16), TINY.decode_bytes(16, 2, 4))
+    assert parts[3].notes["bytes_per_token"] == decode_step["bytes"] / 2
     assert all(p.relative_error < 1e-5 for p in parts if p.params["stage"] == "decode")
 
 
@@ -155,6 +159,7 @@ def test_bytes_of_a_decode_step_are_weights_and_cache():
     weights = 4 * (2 * (4 * 64 * 64 + 3 * 64 * 96) + 64 * 100)
     cache = 4 * 3 * 2 * 2 * 64 * 17
     assert TINY.decode_bytes(16, 3, 4) == weights + cache
+    assert TINY.prefill_bytes(17, 3, 4) == weights + cache, "what a prompt writes is what the next step reads"
 
 
 def test_a_cache_that_forgets_is_a_wrong_result(monkeypatch):
