@@ -48,9 +48,9 @@ def rate(
     """
     work = measured.work[counted]
     flags, extra = (*flags, *peer_flags(peers)), {**(extra or {}), **peer_extra(peers)}
-    if isinstance(measured, Part) and (conditions is None or not conditions.samples) and course.conditions is not None:
-        # A setting shorter than a polling interval: what the card did during the survey stands for it
-        conditions, extra["conditions_of"] = replace(course.conditions, energy_j=None), "survey"
+    if isinstance(measured, Part):
+        conditions, origin = stand_in(course, conditions)
+        extra = {**extra, **origin}
     trial = measured if isinstance(measured, Trial) else _as_trial(measured)
     point = course.make.rate(metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra=extra)
     seconds = work / point.value

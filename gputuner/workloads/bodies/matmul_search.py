@@ -99,6 +99,7 @@ class MatmulSearch:
         self._spans.clear()
 
         def left() -> float:
+            pace.tried(len(self._spans))
             return 0.0 if pace.stopped() else max(0.0, pace.left_s() / pace.measure_s)
 
         search = ShapeSearch(

@@ -13,7 +13,7 @@ from gputuner.workloads.kernels.device import KernelsDevice
 from gputuner.workloads.kernels.stream_source import ARRAYS
 from gputuner.workloads.kernels.tuning import Way, fastest, ways
 
-TUNE_S = 2.0
+TUNE_S, PASSES = 2.0, 5
 LEAST_BYTES = 4096
 
 
@@ -25,11 +25,17 @@ class Stream:
         self._size = max(LEAST_BYTES, bytes // 16 * 16)
         self._arrays = Arrays(device, operation, self._size, seed)
         self.work = {"bytes": float(self._size * ARRAYS[operation])}
-        self._way = fastest(ways(self._arrays.variants), self._seconds, TUNE_S)
+        self._way = fastest(ways(self._arrays.variants), self._seconds, TUNE_S, partial(self._seconds, passes=PASSES))
 
-    def _seconds(self, way: Way) -> float:
+    def _seconds(self, way: Way, passes: int = 1) -> float:
+        """Of one of so many passes in a row."""
         run = partial(self._arrays.run, way, self._size, 1)
-        return self._device.timed(run, before=run)
+
+        def queue() -> None:
+            for _ in range(passes):
+                run()
+
+        return self._device.timed(queue, before=run) / passes
 
     def probe(self, left_s: float) -> Probe | None:
         """No need: a pass was timed in set-up."""

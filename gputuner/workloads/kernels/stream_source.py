@@ -18,19 +18,24 @@ UNROLLS = (1, 2, 4, 8)
 SUMS = 4096
 """Words that the warps of a read add their checksums to: one would be a bottleneck."""
 
-HINTS = ("cached", "streaming", "bypassing", "evicted_first")
-"""Ways to load and store: past the L1; marked as used once; past the L1 in large fetches; first to leave the L2."""
+HINTS = ("cached", "streaming", "bypassing", "plain", "evicted_first")
+"""Ways to load and store: past the L1; marked as used once; past the L1 in large fetches; as compilers do it for
+constant input; first to leave the L2 (policies of the L2 came with compute capability 8.0)."""
+PAST_L1 = frozenset({"cached", "bypassing", "evicted_first"})
+"""Those that leave nothing in the L1: what is read again comes from the L2. ``.cs`` and ``.nc`` may allocate there."""
 
 LOADS = {
     "cached": "ld.global.cg.v4.b32 {%0,%1,%2,%3}, [%4];",
     "streaming": "ld.global.cs.v4.b32 {%0,%1,%2,%3}, [%4];",
     "bypassing": "ld.global.nc.L1::no_allocate.L2::FETCHB.v4.b32 {%0,%1,%2,%3}, [%4];",
+    "plain": "ld.global.nc.v4.b32 {%0,%1,%2,%3}, [%4];",
     "evicted_first": "ld.global.nc.L1::no_allocate.L2::cache_hint.v4.b32 {%0,%1,%2,%3}, [%4], %5;",
 }
 STORES = {
     "cached": "st.global.cg.v4.b32 [%0], {%1,%2,%3,%4};",
     "streaming": "st.global.cs.v4.b32 [%0], {%1,%2,%3,%4};",
     "bypassing": "st.global.L1::no_allocate.v4.b32 [%0], {%1,%2,%3,%4};",
+    "plain": "st.global.v4.b32 [%0], {%1,%2,%3,%4};",
     "evicted_first": "st.global.L2::cache_hint.v4.b32 [%0], {%1,%2,%3,%4}, %5;",
 }
 POLICY = 'u64 policy; asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));'

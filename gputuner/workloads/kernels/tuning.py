@@ -11,7 +11,7 @@ from gputuner.workloads.kernels.stream_source import TILES, Variant
 MOST_BLOCKS = 2**31 - 1
 SPREADS = ((256, 0), (512, 0), (1024, 0), (256, 8), (512, 4), (1024, 2), (512, 2), (1024, 1))
 """Threads of a block, and blocks on each SM that stride through the arrays (0: one block for each tile)."""
-FINALISTS, LEAST_ROUNDS, MOST_ROUNDS = 8, 3, 9
+FINALISTS, LEAST_ROUNDS, MOST_ROUNDS = 12, 3, 9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +39,19 @@ def ways(variants: Sequence[Variant]) -> tuple[Way, ...]:
     return tuple(Way(variant=v, threads=threads, per_sm=per_sm) for v in variants for threads, per_sm in SPREADS)
 
 
-def fastest(tried: Sequence[Way], seconds: Callable[[Way], float], budget_s: float) -> Way:
+def fastest(
+    tried: Sequence[Way],
+    seconds: Callable[[Way], float],
+    budget_s: float,
+    closely: Callable[[Way], float] | None = None,
+) -> Way:
     """The one with the lowest median time.
 
     Args:
         tried: at least one.
         seconds: runs one once and says how long it took.
         budget_s: after this long no further one is looked at; the finals take about as long again at most.
+        closely: the same for the finals, where another way is better there.
     """
     start = time.monotonic()
     first: list[tuple[float, int]] = []
@@ -56,6 +62,6 @@ def fastest(tried: Sequence[Way], seconds: Callable[[Way], float], budget_s: flo
     finalists = [tried[number] for _, number in sorted(first)[:FINALISTS]]
     rounds: list[list[float]] = []
     while len(rounds) < LEAST_ROUNDS or (len(rounds) < MOST_ROUNDS and time.monotonic() - start < 2 * budget_s):
-        rounds.append([seconds(way) for way in finalists])
+        rounds.append([(closely or seconds)(way) for way in finalists])
     medians = [statistics.median(times) for times in zip(*rounds, strict=True)]
     return finalists[medians.index(min(medians))]

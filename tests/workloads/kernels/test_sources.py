@@ -80,7 +80,7 @@ def test_a_grid_covers_every_tile_of_every_pass(per_sm, passes, blocks):
 
 def test_the_fastest_by_median_wins_and_the_budget_ends_the_search():
     tried = ways(variants((9, 0)))
-    assert len(tried) == len(SPREADS) * (16 + 12)
+    assert len(tried) == len(SPREADS) * (20 + 15)
     times = {way.label(): 1.0 + number for number, way in enumerate(reversed(tried))}
     assert fastest(tried, lambda way: times[way.label()], 60.0) == tried[-1]
     assert fastest(tried, lambda way: times[way.label()], -1.0) == tried[0]
