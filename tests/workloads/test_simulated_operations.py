@@ -51,7 +51,7 @@ def test_counts_are_those_of_the_real_bodies():
         shape = (params["batch"], params["heads"], params["sequence"], params["head_dim"])
         wanted = attention_flop(*shape, causal=params["causal"], direction=params["direction"])
         least = attention_bytes(*shape, element=2, direction=params["direction"])
-        assert setting.cost.work == {"flop": wanted, "bytes": least}
+        assert setting.cost.work == {"flop": wanted, **({"bytes": least} if params["backend"] != "math" else {})}
     for setting in settings_of(card_of("h200-sxm"), "conv", CONV.params()):
         body, direction = BodyShape.parse(setting.params["shape"]), setting.params["direction"]
         wanted = {"flop": body.flop(256, direction), "bytes": body.least_bytes(256, direction, 2)}

@@ -2,11 +2,11 @@
 """Scaled dot-product attention by each of torch's backends, forward and with its backward pass, over the sequence.
 
 Counted as FlashAttention-2 does (Dao, arXiv 2307.08691, §4.1): a forward pass is 4·b·h·s²·d operations for two
-products, half of it under a causal mask; a backward pass is 2.5 times that, five products. Beside it the least bytes
-that must be moved, those of a fused kernel: q, k, v and the output once forward; backward these, the gradient of the
-output and three gradients. The number of tokens stays the same over the sequences (b·s), so that lengths differ in the
-size of the score matrix alone. ``math`` writes that matrix to memory, the fused backends do not; a setting for which it
-would not fit is told as a gap.
+products, half of it under a causal mask; a backward pass is 2.5 times that, five products. Of the fused backends also
+the least bytes that must be moved: q, k, v and the output once forward; backward these, the gradient of the output and
+three gradients. The number of tokens stays the same over the sequences (b·s), so that lengths differ in the size of the
+score matrix alone. ``math`` writes that matrix to memory, several times over, so that its bytes are not told; a setting
+for which it would not fit is a gap.
 
 Checked against float64 for one head: output and gradient of the queries at random rows and at the last ones, and under
 a causal mask the gradients of the last keys and values, which only the last queries see.
@@ -51,7 +51,7 @@ def attention_flop(batch: int, heads: int, sequence: int, head_dim: int, *, caus
 
 
 def attention_bytes(batch: int, heads: int, sequence: int, head_dim: int, *, element: int, direction: str) -> float:
-    """The least bytes that one iteration must move; ``element``: bytes of a number.
+    """The least bytes that one iteration of a fused kernel must move; ``element``: bytes of a number.
 
     Forward q, k and v are read and the output is written; backward these four and the output's gradient are read and
     three gradients written.
@@ -175,10 +175,14 @@ class Attention:
         batch, heads, sequence, head_dim = tensors.q.shape
         return attention_flop(batch, heads, sequence, head_dim, causal=self._causal, direction=direction)
 
-    def _bytes(self, tensors: Tensors, direction: str) -> float:
+    def _work(self, tensors: Tensors, backend: str, direction: str) -> dict[str, float]:
+        flop = self._flop(tensors, direction)
+        if backend == "math":
+            return {"flop": flop}
         batch, heads, sequence, head_dim = tensors.q.shape
         element = self._kind.itemsize
-        return attention_bytes(batch, heads, sequence, head_dim, element=element, direction=direction)
+        least = attention_bytes(batch, heads, sequence, head_dim, element=element, direction=direction)
+        return {"flop": flop, "bytes": least}
 
     def _score_bytes(self, tensors: Tensors, direction: str) -> int:
         batch, heads, sequence, _ = tensors.q.shape
@@ -200,7 +204,7 @@ class Attention:
             iteration_s=tuple(done),
             t0_ns=span[0],
             t1_ns=span[1],
-            work={"flop": self._flop(tensors, direction), "bytes": self._bytes(tensors, direction)},
+            work=self._work(tensors, backend, direction),
             relative_error=error,
             notes={} if peak is None else {"allocated_peak_bytes": peak},
         )

@@ -61,7 +61,9 @@ def attention(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Settin
                     "head_dim": head_dim, "causal": bool(params.get("causal", True)), "precision": precision,
                 }  # fmt: skip
                 tensor_bytes = batch * sequence * heads * head_dim * STORAGE_BYTES[precision]
-                work = {"flop": flop, "bytes": tensor_bytes * LEAST_TENSORS[direction]}
+                work = {"flop": flop}
+                if backend != "math":
+                    work["bytes"] = tensor_bytes * LEAST_TENSORS[direction]
                 cost = _attention(card, precision, backend, direction, work, scores, need)
                 settings.append(Setting(params=named, cost=cost))
     if not settings:

@@ -35,7 +35,8 @@ def test_each_length_backend_and_direction_is_a_part_with_its_count(pace):
         assert part.params["batch"] == 256 // sequence
         assert part.work["flop"] == 2.0 * (256 // sequence) * 2 * sequence**2 * 16 * passes
         # 256 tokens of 2 heads of 16 numbers of 4 bytes; backward five such tensors read and three written
-        assert part.work["bytes"] == 256 * 2 * 16 * 4 * (4 if part.params["direction"] == "forward" else 12)
+        least = 256 * 2 * 16 * 4 * (4 if part.params["direction"] == "forward" else 12)
+        assert part.work.get("bytes") == (None if part.params["backend"] == "math" else least)
         assert len(part.iteration_s) >= 3
         assert 0 < part.relative_error < 1e-4
         assert part.notes["allocated_peak_bytes"] >= 0
