@@ -53,3 +53,10 @@ def test_of_times_the_shortest_and_of_regions_the_worst_too():
     assert [p.value for p in headlines(times)] == [4e-6]
     regions = [point("regions", "region_bandwidth", v, offset_bytes=i) for i, v in enumerate((9e11, 5e11, 9.2e11))]
     assert [p.value for p in headlines(regions)] == [9.2e11, 5e11]
+
+
+def test_the_four_times_of_a_launch_stand_beside_each_other():
+    """Host time, row, card alone and round trip are four answers: the shortest does not stand for the others."""
+    times = {"enqueue": 3.4e-6, "back_to_back": 3.4e-6, "device": 1.5e-6, "round_trip": 9.0e-6}
+    points = [point("launch", "launch_time", t, "s", mode=mode, kernels=100) for mode, t in times.items()]
+    assert [p.params["mode"] for p in headlines(points)] == list(times)
