@@ -79,7 +79,7 @@ def bench(
     from gputuner.experiments.bench import Bench
 
     if list_:
-        return _list(context, options, names)
+        return _list(context, options, names, markdown=markdown)
     if null and against is not None:
         raise UsageError("options_exclude", "--null and --against", first="--null", second="--against")
     options.check(experiment=True)
@@ -175,7 +175,7 @@ def _guard(setup: Setup, against: str | None, cards: Sequence[CardInfo]) -> "Gua
     return Guard.of(setup, against, cards)
 
 
-def _list(context: Context, options: Options, names: Sequence[str]) -> int:
+def _list(context: Context, options: Options, names: Sequence[str], *, markdown: bool) -> int:
     """All benchmarks (or those named) with what keeps them from running; starts no worker and imports no torch."""
     from gputuner.experiments.benchmarks.catalogue import BENCHMARKS, chosen
 
@@ -184,7 +184,7 @@ def _list(context: Context, options: Options, names: Sequence[str]) -> int:
     with context.setup(options) as setup:
         machine = _machine(output, setup, options)
         origin = setup.origin
-    bench_results.show_list(output, listed, machine, origin)
+    bench_results.show_list(output, listed, machine, origin, markdown=markdown)
     return 0
 
 

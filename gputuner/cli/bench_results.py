@@ -8,12 +8,14 @@ from gputuner.cli.experiment import Finished
 from gputuner.cli.output import Output
 from gputuner.cli.planned import card_line
 from gputuner.language import benchmarks as words
+from gputuner.language.tables import Table
+from gputuner.language.tables import markdown as as_markdown
 from gputuner.language.words import _, listed
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.points import Point
 
 if TYPE_CHECKING:
-    from gputuner.experiments.benchmarks.benchmark import Benchmark, Machine
+    from gputuner.experiments.benchmarks.benchmark import Benchmark, Machine, Unavailable
 
 
 def show(output: Output, ended: Finished, *, markdown: bool) -> None:
@@ -38,8 +40,7 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
     """Table, causes, null check, sources."""
     from gputuner.language.bench_table import bench_table, held_back_lines, null_table, sources
 
-    table = bench_table(points)
-    output.table(table.headers, table.rows, right=table.right)
+    output.show(bench_table(points))
     if lines := held_back_lines(points):
         output.heading(_("What held it back"))
         for line in lines:
@@ -47,14 +48,16 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
     null = null_table(points)
     if null.rows:
         output.heading(_("The same again: how far equal measurements lie apart"))
-        output.table(null.headers, null.rows, right=null.right)
+        output.show(null)
     if told := sources(points):
         output.heading(_("Published figures of this very card"))
         for line in told:
             output.line(f"- {line}")
 
 
-def show_list(output: Output, suite: Sequence["Benchmark"], machine: "Machine | None", origin: Origin) -> None:
+def show_list(
+    output: Output, suite: Sequence["Benchmark"], machine: "Machine | None", origin: Origin, *, markdown: bool = False
+) -> None:
     """All benchmarks: group, what they measure, unit, and why one cannot run here; unknown facts keep none away."""
     verdicts = [(each, each.unavailable(machine) if machine else None) for each in suite]
     if output.json:
@@ -77,14 +80,23 @@ def show_list(output: Output, suite: Sequence["Benchmark"], machine: "Machine | 
         return
     if machine is not None:
         output.note(card_line(machine.card))
-    rows = [
+    table = _list_table(verdicts)
+    if markdown:
+        output.line(as_markdown(table).rstrip())
+    else:
+        output.show(table)
+
+
+def _list_table(verdicts: Sequence[tuple["Benchmark", "Unavailable | None"]]) -> Table:
+    """One row for each benchmark; name and group as they are typed."""
+    rows = tuple(
         (
-            words.group(each.group),
             each.name,
+            each.group,
             words.about(each.name, each.group),
             "" if why is None else words.unavailable(why.code, why.params),
         )
         for each, why in verdicts
-    ]
-    told = [("" if i and rows[i - 1][0] == row[0] else row[0], *row[1:]) for i, row in enumerate(rows)]
-    output.table((_("group"), _("benchmark"), _("what it measures"), _("not here, because")), told)
+    )
+    headers = (_("benchmark"), _("group"), _("what it measures"), _("not here, because"))
+    return Table(headers=headers, rows=rows, wraps=(2, 3))

@@ -7,7 +7,7 @@ from gputuner.analysis.regression import Difference, telling, worse
 from gputuner.cli import document
 from gputuner.cli.output import Output
 from gputuner.language.bench_table import of_words
-from gputuner.language.comparisons import change_words, comparison_table, summary_line, unlike_lines
+from gputuner.language.comparisons import change_words, comparison_table, counts_words, summary_line, unlike_lines
 from gputuner.language.names import metric
 from gputuner.language.steps import point_value
 from gputuner.language.words import _, listed
@@ -21,11 +21,11 @@ def show_comparison(
         output.line(_("The two sessions have no figure in common."))
     else:
         shown = telling(found)
-        table = comparison_table(shown, before, after)
-        output.table(table.headers, table.rows, right=table.right)
+        output.pairs([(_("before"), before), (_("after"), after)])
+        output.show(comparison_table(shown, _("before"), _("after")))
         if len(shown) < len(found):
-            left = len(found) - len(shown)
-            output.line(_("{n} further figures show no difference; --json has all.").format(n=left))
+            further = [each for each in found if each not in shown]
+            output.line(_("Further figures: {counts}; --json has all.").format(counts=counts_words(further)))
         output.line(summary_line(found))
     if lines := unlike_lines(differs):
         output.heading(_("What differs"))

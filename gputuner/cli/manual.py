@@ -1,10 +1,8 @@
 """How ``--help`` looks: plain aligned lines in the language in use."""
 
-import re
-import textwrap
 from typing import TYPE_CHECKING, Any
 
-from gputuner.cli.output import GAP, width
+from gputuner.cli.layout import GAP, width, wrapped_lines
 from gputuner.language.words import N_, _
 
 if TYPE_CHECKING:
@@ -19,8 +17,6 @@ SHOW_VERSION = N_("Show the version and end.")
 _USAGE = N_("Usage")
 _NAMES_WIDTH = 26
 WIDEST = 110
-_PARTS = re.compile(r"[!-~]+[，。；：、）？]?\s*|.[，。；：、）？]?\s*")
-"""What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
 
 
 class Manual:
@@ -65,18 +61,8 @@ def entry_lines(names: str, about: str, columns: int) -> str:
 
 def wrapped(text: str, columns: int, indent: int) -> str:
     """``text`` in lines of ``columns``; lines after the first are indented. Wide characters may break anywhere."""
-    room = max(20, columns - indent)
     joint = "\n" + " " * indent
-    if width(text) == len(text):
-        return joint.join(textwrap.wrap(text, room, break_on_hyphens=False))
-    lines: list[str] = []
-    line = ""
-    for part in _PARTS.findall(text):
-        if line and width(line + part.rstrip()) > room:
-            lines.append(line.rstrip())
-            line = ""
-        line += part
-    return joint.join([*lines, line])
+    return joint.join(wrapped_lines(text, max(20, columns - indent)))
 
 
 def _plain(item: Any) -> str:

@@ -11,8 +11,9 @@ from cyclopts import Parameter
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
+from gputuner.cli.layout import columns
 from gputuner.cli.options import Options, check_range, whole_number
-from gputuner.cli.output import Output, columns
+from gputuner.cli.output import Output
 from gputuner.cli.ports import Setup
 from gputuner.cli.readings import SETTLE_S, Latest, ticks
 from gputuner.language import numbers, sentences

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
-from unicodedata import east_asian_width
 
+from gputuner.cli.layout import columns, drawn
 from gputuner.cli.options import Options
+from gputuner.language.tables import Table
+from gputuner.language.words import _, listed
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-GAP = 2
 NARROW = 60
-"""On a terminal of fewer columns tables are plain lines, which it wraps: cells cut to a sign say nothing."""
+"""A terminal of fewer columns fits no live table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,19 +45,42 @@ class Output:
         else:
             print(f"\n{text}", file=self.out)
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
-        """A table; ``right`` names the columns that are aligned to the right."""
+    def table(
+        self,
+        headers: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        right: Sequence[int] = (),
+        wraps: Sequence[int] = (),
+        least: Sequence[int] = (),
+    ) -> None:
+        """A table, on a terminal made to fit it without a cell being cut.
+
+        ``right``: columns aligned to the right; ``wraps``: of text that may be wrapped; ``least``: that may be left
+        out, the first of them first.
+        """
         if self.json:
             return
-        if self.out.isatty() and not self.narrow:
-            _rich_table(_console(self.out), headers, rows, right)
-        else:
+        if not self.out.isatty():
             for text in columns([headers, *rows], right):
                 print(text, file=self.out)
+            return
+        console = _console(self.out)
+        table = drawn(headers, rows, console.width, right, wraps, least)
+        for i, text in enumerate(table.lines):
+            style = "bold" if i < table.head else None
+            console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        if table.left_out:
+            told = _("Left out, the terminal is too narrow: {columns}. --json has all.")
+            self.line(told.format(columns=listed(table.left_out)))
+
+    def show(self, table: Table) -> None:
+        """A table of words."""
+        self.table(table.headers, table.rows, right=table.right, wraps=table.wraps, least=table.least)
 
     @property
     def narrow(self) -> bool:
-        """True for a terminal that no table fits."""
+        """True for a terminal that no live table fits."""
         return _console(self.out).width < NARROW
 
     def pairs(self, rows: Sequence[tuple[str, str]]) -> None:
@@ -79,44 +103,7 @@ class Output:
         print(text, file=self.err, flush=True)
 
 
-def width(text: str) -> int:
-    """Columns that ``text`` takes on a terminal (wide characters take two)."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def columns(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> list[str]:
-    """Rows as lines of aligned columns, without trailing blanks."""
-    if not rows:
-        return []
-    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [_aligned(row, widths, right) for row in rows]
-
-
-def _aligned(row: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
-    cells: list[str] = []
-    for i, cell in enumerate(row):
-        blank = " " * (widths[i] - width(cell))
-        cells.append(blank + cell if i in right else cell + blank)
-    return (" " * GAP).join(cells).rstrip()
-
-
 def _console(stream: TextIO) -> "Console":
     from rich.console import Console
 
     return Console(file=stream)
-
-
-def _rich_table(
-    console: "Console", headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]
-) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for i, header in enumerate(headers):
-        last = i == len(headers) - 1
-        table.add_column(Text(header), justify="right" if i in right else "left", no_wrap=not last)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)

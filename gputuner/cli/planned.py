@@ -67,7 +67,7 @@ def _show_plan(output: Output, card: CardInfo, steps: Sequence[PlannedStep]) -> 
         (str(number), sentences.step(step.label, step.params), numbers.duration(step.expected_s))
         for number, step in enumerate(steps, 1)
     ]
-    output.table(("#", _("step"), _("time")), rows, right=(0, 2))
+    output.table(("#", _("step"), _("time")), rows, right=(0, 2), wraps=(1,))
     total_s = sum(step.expected_s for step in steps)
     output.line(_("{n} steps, about {time}").format(n=len(steps), time=numbers.duration(total_s)))
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gputuner.cli.layout import width
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
 from gputuner.language.progress import step_progress
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 
 _LINE_EVERY_S = 10.0
 """In a pipe a long step says how far it is at most so often."""
+_WIDE = 1000
+"""Columns where nothing has to be shortened."""
+_LEAST_LINE = 36
+"""A step and the time left are not shortened below so many columns for how far the step is."""
 _FINE_EXITS = {"finished", "cancelled"}
 
 
@@ -131,20 +136,30 @@ class Progress:
             return Text(_("starting"), style="dim", overflow="ellipsis", no_wrap=True)
         passed_s = self._clock() - self._told_at_s
         left_s = max(0.0, (self._progress or self._step).remaining_s - passed_s)
-        text = Text(_step_line(self._step, left_s), overflow="ellipsis", no_wrap=True)
-        if self._progress is not None and (told := step_progress(self._progress, passed_s)):
-            text.append(f" · {told}")
-        if self._readings:
-            text.append(f"   {self._readings}", style="dim")
+        room = self._live.console.width if self._live is not None else _WIDE
+        told = step_progress(self._progress, passed_s) if self._progress is not None else ""
+        told = f" · {told}" if told else ""
+        if room - width(told) < _LEAST_LINE:
+            told = ""
+        line = _step_line(self._step, left_s, room - width(told)) + told
+        text = Text(line, overflow="ellipsis", no_wrap=True)
+        readings = f"   {self._readings}" if self._readings else ""
+        if width(line + readings) <= room:
+            text.append(readings, style="dim")
         return text
 
 
-def _step_line(step: StepStarted, left_s: float) -> str:
-    what = f"[{step.index}/{step.total}] {sentences.step(step.label, step.params)}"
-    if not step.expected_s and not step.remaining_s:
-        return what
-    left = _("{time} left").format(time=numbers.duration(round(left_s)))
-    return f"{what} · {left}"
+def _step_line(step: StepStarted, left_s: float, room: int = _WIDE) -> str:
+    """Which step, what it does, time left; in ``room`` columns by cutting what it does, never the time."""
+    begin, what, end = f"[{step.index}/{step.total}] ", sentences.step(step.label, step.params), ""
+    if step.expected_s or step.remaining_s:
+        end = " · " + _("{time} left").format(time=numbers.duration(round(left_s)))
+    if width(begin + what + end) > room:
+        kept = room - width(begin + end) - 1
+        while what and width(what) > kept:
+            what = what[:-1]
+        what = f"{what.rstrip()}…" if what else "…"
+    return begin + what + end
 
 
 def point_line(point: Point) -> str:

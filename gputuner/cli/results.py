@@ -58,7 +58,7 @@ def show_figures(output: Output, points: Sequence[Point]) -> None:
             own = {name: entry for name, entry in point.params.items() if name not in common}
             flags = listed(sentences.flag(flag) for flag in point.flags)
             rows.append(("" if i else title, sentences.settings(own), sentences.point_value(point), flags))
-    output.table((_("figure"), _("of"), _("value"), _("remarks")), rows, right=(2,))
+    output.table((_("figure"), _("of"), _("value"), _("remarks")), rows, right=(2,), wraps=(0, 1, 2, 3))
 
 
 def _common(points: Sequence[Point]) -> dict[str, Scalar]:

@@ -61,7 +61,8 @@ def list_sessions(
             output.line(_("No sessions yet. Make one: gputuner --cli tune"))
         else:
             headers = (_("session"), _("began"), _("took"), _("cards"), _("origin"), _("figures"), _("ended"))
-            output.table(headers, [_row(entry) for entry in stored], right=(2, 5))
+            rows = [_row(entry) for entry in stored]
+            output.table(headers, rows, right=(2, 5), wraps=(3, 6), least=(1, 2))
     return 0
 
 

@@ -1,6 +1,6 @@
 """Two sessions side by side in words: figures, what a difference means, and what differs between the machines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.analysis.likeness import Unlike, Weight
@@ -12,7 +12,7 @@ from gputuner.language.steps import point_value
 from gputuner.language.tables import Table, bullets, markdown
 from gputuner.language.terms import FLAGS
 from gputuner.language.terms import flag as flag_words
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, listed
 from gputuner.model.points import Flag
 from gputuner.model.readings import Scalar
 
@@ -21,7 +21,7 @@ VERDICTS: dict[Verdict, str] = {
     Verdict.BETTER: N_("better"),
     Verdict.SAME: N_("no difference"),
     Verdict.VOID: N_("void"),
-    Verdict.UNCERTAIN: N_("no interval"),
+    Verdict.UNCERTAIN: N_("uncertain"),
 }
 _UNLIKE: dict[str, str] = {
     "card": N_("card"),
@@ -39,7 +39,9 @@ def verdict(entry: Verdict) -> str:
 
 
 def verdict_words(of: Difference) -> str:
-    """The verdict, with the flag that makes a comparison void."""
+    """The verdict, with the flag that makes a comparison void, or what leaves it open."""
+    if of.verdict is Verdict.UNCERTAIN and of.p is None:
+        return _("{verdict}: {why}").format(verdict=verdict(of.verdict), why=_("no interval"))
     if of.verdict is not Verdict.VOID:
         return verdict(of.verdict)
     known = next((each for each in Flag if each.value == of.void), None)
@@ -66,7 +68,7 @@ def comparison_table(differences: Sequence[Difference], before: str, after: str)
         for each in differences
     ]
     headers = (_("figure"), _("of"), before, after, _("change (+ better)"), _("verdict"))
-    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4))
+    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4), wraps=(0, 1, 2, 3, 5))
 
 
 def unlike_lines(found: Sequence[Unlike]) -> list[str]:
@@ -94,11 +96,28 @@ def summary_line(differences: Sequence[Difference]) -> str:
         _("{n} better").format(n=count[Verdict.BETTER]),
         _("{n} without a difference").format(n=count[Verdict.SAME]),
     ]
+    return " · ".join((*parts, *_undecided(count)))
+
+
+def counts_words(differences: Sequence[Difference]) -> str:
+    """How many have which verdict, those that none has left out."""
+    count = {entry: sum(each.verdict is entry for each in differences) for entry in Verdict}
+    parts = (
+        _("{n} worse").format(n=count[Verdict.WORSE]) if count[Verdict.WORSE] else "",
+        _("{n} better").format(n=count[Verdict.BETTER]) if count[Verdict.BETTER] else "",
+        _("{n} without a difference").format(n=count[Verdict.SAME]) if count[Verdict.SAME] else "",
+        *_undecided(count),
+    )
+    return listed(parts)
+
+
+def _undecided(count: Mapping[Verdict, int]) -> list[str]:
+    parts: list[str] = []
     if count[Verdict.UNCERTAIN]:
-        parts.append(_("{n} without an interval").format(n=count[Verdict.UNCERTAIN]))
+        parts.append(_("{n} uncertain").format(n=count[Verdict.UNCERTAIN]))
     if count[Verdict.VOID]:
         parts.append(_("{n} void").format(n=count[Verdict.VOID]))
-    return " · ".join(parts)
+    return parts
 
 
 def comparison_markdown(differences: Sequence[Difference], found: Sequence[Unlike], before: str, after: str) -> str:

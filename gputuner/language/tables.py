@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Headers and rows of text; ``right``: columns aligned to the right."""
+    """Headers and rows of text.
+
+    ``right``: columns aligned to the right; ``wraps``: of text that may be wrapped; ``least``: that say least, the
+    first of them first.
+    """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     right: tuple[int, ...] = ()
+    wraps: tuple[int, ...] = ()
+    least: tuple[int, ...] = ()
 
     def without_empty(self) -> "Table":
         """Without the columns that no row fills."""
@@ -18,8 +24,14 @@ class Table:
         return Table(
             headers=tuple(self.headers[i] for i in kept),
             rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
-            right=tuple(new for new, old in enumerate(kept) if old in self.right),
+            right=_moved(self.right, kept),
+            wraps=_moved(self.wraps, kept),
+            least=_moved(self.least, kept),
         )
+
+
+def _moved(columns: Sequence[int], kept: Sequence[int]) -> tuple[int, ...]:
+    return tuple(kept.index(column) for column in columns if column in kept)
 
 
 def markdown(table: Table) -> str:

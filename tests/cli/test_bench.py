@@ -95,6 +95,15 @@ def test_an_old_chip_lacks_what_came_later(program):
     assert all(name.startswith("gemm") for name in reasons)
 
 
+def test_the_list_tells_the_names_and_groups_to_type_also_as_markdown(program):
+    _code, text, _err = program("bench", "--list")
+    rows = [line.split() for line in text.splitlines()]
+    assert {"memory-copy", "memory"} in [set(row[:2]) for row in rows]
+    _code, text, _err = program("bench", "--list", "--markdown")
+    assert "| memory-copy | memory | " in text
+    assert all(line.startswith("|") for line in text.splitlines())
+
+
 def test_the_list_imports_no_torch():
     code = (
         "import sys; from gputuner.cli.app import main; "

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from gputuner.cli.layout import columns, width
 from gputuner.cli.manual import Manual
-from gputuner.cli.output import Output, columns, width
+from gputuner.cli.output import Output
 from gputuner.cli.progress import Progress, readings_line
 from gputuner.model.events import StepProgressed, StepStarted, TelemetrySampled, WorkerExited
 from gputuner.model.quantities import Quantity
@@ -112,7 +113,8 @@ def progressed(**fields) -> StepProgressed:
     return StepProgressed(run_id="r", seq=2, t_ns=0, index=3, label="train_probe", **told)
 
 
-def test_progress_within_a_step_moves_and_counts_down():
+def test_progress_within_a_step_moves_and_counts_down(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     now_s = 100.0
     with Progress(Output(out=io.StringIO(), err=Terminal()), clock=lambda: now_s) as progress:
         progress.show(step())
@@ -182,3 +184,15 @@ def test_help_keeps_within_the_terminal_and_words_whole(columns_):
     assert max(width(line) for line in lines) <= columns_
     assert sum(line.count("--interval") for line in lines) == 3
     assert not any(line.strip().startswith(("。", "；")) for line in lines)
+
+
+@pytest.mark.parametrize("room", [30, 40, 80])
+def test_on_a_narrow_terminal_the_time_left_is_never_cut(room, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(room))
+    with Progress(Output(out=io.StringIO(), err=Terminal()), clock=lambda: 100.0) as progress:
+        progress.show(step())
+        progress.show(progressed(done=12, of=20))
+        said = progress.status().plain
+    assert width(said) <= room
+    assert said.startswith("[3/14] ")
+    assert " · 1 min 20 s left" in said
