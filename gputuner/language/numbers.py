@@ -12,6 +12,7 @@ _RATE = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "bytes": _BINARY,
     "FLOP/s": tuple((factor, f"{prefix}FLOP/s") for factor, prefix in _RATE),
+    "OP/s": tuple((factor, f"{prefix}OP/s") for factor, prefix in _RATE),
     "bytes/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _RATE),
     "B": _BINARY,
     "B/s": tuple((factor, f"{prefix}B/s") for factor, prefix in _RATE),
@@ -34,6 +35,22 @@ def number(value: float, digits: int = 3) -> str:
     if not decimals:
         return f"{value:.0f}"
     return f"{rounded:.{decimals}f}".rstrip("0").rstrip(".")
+
+
+def grouped(value: float) -> str:
+    """A whole number with a thin space between thousands."""
+    return _apart(f"{value:.0f}")
+
+
+def tick(value: float) -> str:
+    """A number beside an axis: as ``number``, with a thin space between thousands."""
+    return _apart(number(value))
+
+
+def _apart(text: str) -> str:
+    whole, point, rest = text.partition(".")
+    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    return f"{sign}{int(digits):,}".replace(",", "\u2009") + point + rest
 
 
 def scale(value: float, unit: str) -> tuple[float, str]:

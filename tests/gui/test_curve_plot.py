@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QHelpEvent
+from PySide6.QtGui import QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import QToolTip
 
 from gputuner.gui.plots.bars import GROUP, BarGroup, BarRow, Bars
@@ -54,6 +54,41 @@ def test_zero_is_included_and_all_dots_are_inside(plot):
     assert x0 < 20.0
     assert x1 > 29.0
     assert set(plot.label_boxes) == {"read", "write", "L2"}
+
+
+def test_stretches_narrower_than_their_words_have_none(plot):
+    stretches = [
+        Stretch(x0=2.0**20, x1=2.0**24.9, name="L2"),
+        Stretch(x0=2.0**24.9, x1=2.0**25.1, name="between two levels"),
+        Stretch(x0=2.0**25.1, x1=2.0**29, name="DRAM"),
+    ]
+    plot.show_series([curve("read", 3.0)], stretches)
+    boxes = plot.label_boxes
+    assert set(boxes) == {"read", "L2", "DRAM"}
+    assert not boxes["L2"].meets(boxes["DRAM"])
+
+
+def test_both_ends_of_the_values_are_labelled(qtbot, plot):
+    plot.show_series([curve("read", 3.0)])
+    plot.grab()
+    axis = plot.plot.getPlotItem().getAxis("left")
+    image = QImage(8, 8, QImage.Format.Format_RGB32)
+    painter = QPainter(image)
+    with_words = [words for _rect, _flags, words in axis.generateDrawSpecs(painter)[2]]
+    painter.end()
+    assert with_words[0] == "0"
+    assert with_words[-1] == f"{axis.range[1]:g}"
+
+
+def test_the_unit_stands_beside_the_values(qtbot):
+    result = CurvePlot(LIGHT, "Latency", "for each access", "footprint", sizes(), linear(), "ns")
+    qtbot.addWidget(result)
+    assert result.plot.getPlotItem().getAxis("left").labelText == "ns"
+
+
+def test_thousands_stand_apart_beside_the_axis():
+    assert linear().text(12000.0) == "12\u2009000"
+    assert decades().text(0.5) == "0.5"
 
 
 def test_one_dot_alone_is_drawn(plot):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.language.numbers import duration, interval, number, reading, scale, signed_percent, value
+from gputuner.language.numbers import duration, grouped, interval, number, reading, scale, signed_percent, tick, value
 from gputuner.model.readings import Reading, Reason
 
 
@@ -115,3 +115,10 @@ def test_a_missing_reading_is_a_dash():
 def test_percent_with_its_sign():
     assert signed_percent(0.234) == "+23 %"
     assert signed_percent(-0.05) == "-5 %"
+
+
+def test_thousands_stand_apart():
+    assert grouped(10500.4) == "10\u2009500"
+    assert grouped(-1234.0) == "-1\u2009234"
+    assert tick(0.25) == "0.25"
+    assert tick(1234567.0) == "1\u2009234\u2009567"

@@ -38,9 +38,10 @@ class BenchPictures(Pictures):
             _("bytes touched"),
             sizes(),
             linear(),
+            "GB/s",
         )
         self.latency = CurvePlot(
-            theme, _("Latency over footprint"), _("ns for each access"), _("footprint"), sizes(), linear()
+            theme, _("Latency over footprint"), _("ns for each access"), _("footprint"), sizes(), linear(), "ns"
         )
         self.regions = CurvePlot(
             theme,
@@ -49,8 +50,9 @@ class BenchPictures(Pictures):
             _("offset in the VRAM, GiB"),
             linear(),
             linear(),
+            "GB/s",
         )
-        self.roofline = CurvePlot(theme, _("Roofline"), "", _("FLOP per byte"), decades(), decades())
+        self.roofline = CurvePlot(theme, _("Roofline"), "", _("FLOP per byte"), decades(), decades(), "TFLOP/s")
         self.compare = ComparePicture(theme, others)
         legend = _("line: peak at its clock · ▾ sheet · bracket: published")
         pages: dict[str, QWidget] = {
@@ -110,8 +112,3 @@ class BenchPictures(Pictures):
             if {dot.point_id for series in plot.series for dot in series.dots} & point_ids:
                 return name
         return None
-
-    @property
-    def whole(self) -> QWidget:
-        """What is saved of the shown picture: the bars with those that are scrolled out of sight."""
-        return self.bars if self.current.isAncestorOf(self.bars) else self.current

@@ -11,17 +11,12 @@ from gputuner.gui.widgets.labels import Elided, label
 from gputuner.gui.widgets.pill import LimiterPill
 from gputuner.gui.widgets.ribbon import Ribbon
 from gputuner.language import sentences
-from gputuner.language.numbers import MISSING, number
+from gputuner.language.numbers import MISSING, grouped, number
 from gputuner.language.words import _
 from gputuner.model.cards import CardState
 from gputuner.model.quantities import Limiter, Quantity
 
 GIB = 2**30
-
-
-def grouped(value: float) -> str:
-    """A whole number with a thin space between thousands."""
-    return f"{value:,.0f}".replace(",", "\u2009")
 
 
 def percent(value: float) -> str:

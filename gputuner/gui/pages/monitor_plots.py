@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
-from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
+from gputuner.gui.pages.monitor_numbers import GIB, gib, percent
 from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
+from gputuner.language.numbers import grouped
 from gputuner.language.words import _
 from gputuner.model.quantities import Quantity
 

@@ -32,11 +32,6 @@ class Pictures(QStackedWidget):
         """The picture that is shown."""
         return next(page for page in self._pages.values() if page is self.currentWidget())
 
-    @property
-    def whole(self) -> QWidget:
-        """What is saved of the shown picture."""
-        return self.current
-
     def filled(self, facts: RunFacts) -> list[str]:
         """The pictures that have something to show, in their order."""
         return []

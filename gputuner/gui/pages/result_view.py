@@ -5,12 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSize
-from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.pages.pictures import Pictures
+from gputuner.gui.pages.saved_picture import SavedPicture
 from gputuner.gui.results_text import comma_separated, measured_with
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
@@ -46,6 +45,7 @@ class ResultView(QWidget):
     def __init__(self, theme: Theme, kind: ResultKind, pictures: Pictures) -> None:
         super().__init__()
         self.setProperty("role", "clear")
+        self._theme = theme
         self._kind = kind
         self._facts = RunFacts()
         self._chosen: str | None = None
@@ -147,23 +147,10 @@ class ResultView(QWidget):
 
     def save(self, target: Path) -> None:
         """Save the picture (``.png``, ``.svg``) or the figures (``.csv``); what was there is replaced."""
-        match target.suffix.lower():
-            case ".csv":
-                target.write_text(comma_separated(self._facts.points), encoding="utf-8")
-            case ".svg":
-                self._save_svg(target)
-            case _:
-                self.pictures.whole.grab().save(str(target), "PNG")
-
-    def _save_svg(self, target: Path) -> None:
-        widget = self.pictures.whole
-        generator = QSvgGenerator()
-        generator.setFileName(str(target))
-        generator.setSize(QSize(widget.width(), widget.height()))
-        generator.setViewBox(widget.rect())
-        painter = QPainter(generator)
-        widget.render(painter, QPoint())  # type: ignore[call-overload]
-        painter.end()
+        if target.suffix.lower() == ".csv":
+            target.write_text(comma_separated(self._facts.points), encoding="utf-8")
+        else:
+            SavedPicture(self._theme, self.pictures.current, self._facts).save(target)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave intervals out of a narrow table (hovering over a figure tells them)."""

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
-from gputuner.gui.pages.monitor_numbers import GIB, gib, grouped, percent
+from gputuner.gui.pages.monitor_numbers import GIB, gib, percent
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import tune_result
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
@@ -28,6 +28,7 @@ from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.labels import card, label
 from gputuner.gui.widgets.notice import Notice
 from gputuner.language import sentences
+from gputuner.language.numbers import grouped
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity

@@ -73,6 +73,7 @@ class _Label:
     item: pg.TextItem
     spot: Spot | None
     upright: float | None
+    stretch: Stretch | None
     colour: str
     box: Box | None = None
 
@@ -80,13 +81,15 @@ class _Label:
 class CurvePlot(PictureFrame):
     """Series over a scale; values start at zero on a linear scale."""
 
-    def __init__(self, theme: Theme, title: str, unit: str, x_title: str, x_scale: Scale, y_scale: Scale) -> None:
+    def __init__(
+        self, theme: Theme, title: str, unit: str, x_title: str, x_scale: Scale, y_scale: Scale, y_title: str = ""
+    ) -> None:
         super().__init__(title, unit)
         self._theme, self._x, self._y = theme, x_scale, y_scale
         left, bottom = ScaleAxis("left", y_scale, 26), ScaleAxis("bottom", x_scale, 62)
-        left.setWidth(50)
         self.plot = plain_plot(theme, left, bottom)
         title_axis(self.plot, theme, x_title)
+        title_axis(self.plot, theme, y_title, "left")
         self.set_picture(self.plot)
         self.series: tuple[Series, ...] = ()
         self.stretches: tuple[Stretch, ...] = ()
@@ -160,7 +163,7 @@ class CurvePlot(PictureFrame):
     def _add_stretch(self, stretch: Stretch, shaded: bool) -> None:
         ends = self._x.place(stretch.x0), self._x.place(stretch.x1)
         fill = QBrush(tinted(self._theme.sunk, 130)) if shaded else QBrush(Qt.BrushStyle.NoBrush)
-        item = pg.LinearRegionItem(ends, movable=False, brush=fill, pen=pen(self._theme.line, 1))
+        item = pg.LinearRegionItem(ends, movable=False, brush=fill, pen=pen(self._theme.strong_line, 1))
         item.setZValue(-5)
         self.plot.addItem(item, ignoreBounds=True)
 
@@ -201,7 +204,7 @@ class CurvePlot(PictureFrame):
             }
             for dot in series.dots
         ]
-        scatter = pg.ScatterPlotItem(hoverable=True, tip=lambda x, y, data: data)
+        scatter = pg.ScatterPlotItem(hoverable=True, useCache=False, tip=lambda x, y, data: data)
         scatter.addPoints(spots)
         scatter.setZValue(3)
         self.plot.addItem(scatter)
@@ -222,15 +225,23 @@ class CurvePlot(PictureFrame):
         for upright in self.uprights:
             self._label(upright.name, self._theme.muted, upright=self._x.place(upright.x))
         for stretch in self.stretches:
-            self._label(stretch.name, self._theme.muted)
+            self._label(stretch.name, self._theme.muted, stretch=stretch)
 
-    def _label(self, text: str, colour: str, spot: Spot | None = None, upright: float | None = None) -> None:
+    def _label(
+        self,
+        text: str,
+        colour: str,
+        *,
+        spot: Spot | None = None,
+        upright: float | None = None,
+        stretch: Stretch | None = None,
+    ) -> None:
         ink = self._theme.ink(colour)
         item = tight_text([(text, ink)])
         item.fill = QBrush(tinted(self._theme.surface, 190))  # words over a ceiling stay readable
         item.setZValue(5)
         self.plot.addItem(item, ignoreBounds=True)
-        self._labels.append(_Label(item, spot, upright, ink))
+        self._labels.append(_Label(item, spot, upright, stretch, ink))
 
     def _room(self) -> tuple[float, float]:
         box = self.plot.getPlotItem().getViewBox()
@@ -266,8 +277,9 @@ class CurvePlot(PictureFrame):
                 right = max(right, left + (label.spot[0] - left) / (1 - share))
         self._shown = left, right
         self.plot.setXRange(left, right, padding=0)
+        self._leave_unnamed()
         area = Box(0, 0, width, height)
-        wanted = [self._places(number, label, area) for number, label in enumerate(self._labels)]
+        wanted = [self._places(label, area) for label in self._labels]
         dots = [Box(x - 5, y - 5, 10, 10) for x, y in self.dot_spots]
         boxes = place(wanted, dots, self._segments(), area)
         for leader in self._leaders:
@@ -280,16 +292,31 @@ class CurvePlot(PictureFrame):
             if leader is not None:
                 self._lead(leader, label.colour)
 
-    def _places(self, number: int, label: _Label, area: Box) -> Words:
+    def _leave_unnamed(self) -> None:
+        """Take the names of stretches away that are narrower than their words (between two levels)."""
+        kept: list[_Label] = []
+        for label in self._labels:
+            left, right = (0.0, float("inf")) if label.stretch is None else self._ends(label.stretch)
+            if float(label.item.boundingRect().width()) <= right - left:
+                kept.append(label)
+            else:
+                self.plot.removeItem(label.item)
+        self._labels = kept
+
+    def _ends(self, stretch: Stretch) -> tuple[float, float]:
+        """Left and right end in pixels of the plot's area."""
+        left, right = (self._pixel((self._x.place(x), 0.0))[0] for x in (stretch.x0, stretch.x1))
+        return max(0.0, left), min(self._room()[0], right)
+
+    def _places(self, label: _Label, area: Box) -> Words:
         size = label.item.boundingRect()
         width, height = float(size.width()), float(size.height())
         if label.spot is not None:
             return beside_dot(*self._pixel(label.spot), width, height, area.height)
-        if label.upright is not None:
-            return beside_upright(self._pixel((label.upright, 0.0))[0], width, height, area)
-        stretch = self.stretches[number - len(self._labels)]
-        x0, x1 = (self._pixel((self._x.place(x), 0.0))[0] for x in (stretch.x0, stretch.x1))
-        middle = max(0.0, min((x0 + x1) / 2 - width / 2, area.width - width))
+        if label.stretch is None:
+            return beside_upright(self._pixel((label.upright or 0.0, 0.0))[0], width, height, area)
+        left, right = self._ends(label.stretch)
+        middle = (left + right - width) / 2
         return Words(width, height, tuple(((middle, 2.0 + 12 * row), float(row)) for row in range(3)))
 
     def _lead(self, leader: Segment, colour: str) -> None:

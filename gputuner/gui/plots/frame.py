@@ -34,6 +34,16 @@ class PictureFrame(QFrame):
         """Change what stands beside the title."""
         self._unit.show_text(text)
 
+    @property
+    def shown_unit(self) -> str:
+        """What stands beside the title, before it is shortened to the room there is."""
+        return self._unit.whole
+
+    @property
+    def unit_is_cut(self) -> bool:
+        """Whether what stands beside the title is shortened."""
+        return self._unit.text() != self._unit.whole
+
     def add_legend(self, tooltip: str = "") -> QLabel:
         """A new legend entry, right of the others."""
         entry = QLabel()

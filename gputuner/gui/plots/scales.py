@@ -5,10 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 
-import pyqtgraph as pg
-
-from gputuner.gui.plots.style import even_ticks
-from gputuner.language.numbers import number
+from gputuner.gui.plots.style import EndedAxis, even_ticks
+from gputuner.language.numbers import number, tick
 
 TINY = 1e-300
 """Logarithms of nothing stop here."""
@@ -42,12 +40,12 @@ class Scale:
         return [float(place) for place in range(first, last + 1) if place % step == 0]
 
 
-def linear(text: Callable[[float], str] = number) -> Scale:
+def linear(text: Callable[[float], str] = tick) -> Scale:
     """From zero, evenly."""
     return Scale(0, text)
 
 
-def decades(text: Callable[[float], str] = number) -> Scale:
+def decades(text: Callable[[float], str] = tick) -> Scale:
     """Logarithmic."""
     return Scale(10, text)
 
@@ -64,7 +62,7 @@ def _size(count: float) -> str:
     return f"{number(count)} B"
 
 
-class ScaleAxis(pg.AxisItem):
+class ScaleAxis(EndedAxis):
     """An axis with few round ticks of a scale."""
 
     def __init__(self, orientation: str, scale: Scale, room: int) -> None:

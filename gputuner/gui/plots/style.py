@@ -7,10 +7,15 @@ from math import ceil, floor, log10
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPen
 
 from gputuner.gui.theme import TEXT_SMALL, Theme
+
+UPPER_ROOM, RIGHT_ROOM = 6, 18
+"""Pixels above and right of a plot for the words of the last ticks."""
+TICKS_WIDE, AXIS_TITLE_TALL = 50, 16
+"""Pixels for the words of the ticks at the left, and for the title beside them."""
 
 TickText = Callable[[float], str]
 
@@ -26,7 +31,7 @@ def plain_plot(theme: Theme, left: pg.AxisItem | None = None, bottom: pg.AxisIte
     plot.setAntialiasing(True)
     plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     item = plot.getPlotItem()
-    item.setContentsMargins(4, 4, 18, 2)
+    item.setContentsMargins(4, UPPER_ROOM, RIGHT_ROOM, 2)
     font = QFont(plot.font())
     font.setPixelSize(TEXT_SMALL - 1)
     for name in ("left", "bottom"):
@@ -64,11 +69,15 @@ def tight_text(parts: Sequence[tuple[str, str]]) -> pg.TextItem:
     return item
 
 
-def title_axis(plot: Any, theme: Theme, text: str) -> None:
-    """Name what the lower axis counts, small and muted."""
-    axis = plot.getPlotItem().getAxis("bottom")
-    axis.setLabel(text, **{"color": theme.muted, "font-size": f"{TEXT_SMALL - 1}px"})
-    axis.setHeight(32)
+def title_axis(plot: Any, theme: Theme, text: str, side: str = "bottom") -> None:
+    """Name what an axis counts (its unit), small and muted; "": only give the axis its room."""
+    axis = plot.getPlotItem().getAxis(side)
+    if text:
+        axis.setLabel(text, **{"color": theme.muted, "font-size": f"{TEXT_SMALL - 1}px"})
+    if side == "bottom":
+        axis.setHeight(32)
+    else:
+        axis.setWidth(TICKS_WIDE + (AXIS_TITLE_TALL if text else 0))
 
 
 def round_up(value: float) -> float:
@@ -94,7 +103,17 @@ def even_ticks(low: float, high: float, about: int) -> list[float]:
     return [i * step for i in range(first, last + 1)]
 
 
-class FixedAxis(pg.AxisItem):
+class EndedAxis(pg.AxisItem):
+    """An axis whose ends are labelled too: their words may stand beyond it, where the plot has its margins."""
+
+    def boundingRect(self) -> QRectF:
+        """The axis with the margins that its words may use."""
+        if self.orientation == "left":
+            return super().boundingRect().adjusted(0, -UPPER_ROOM, 0, UPPER_ROOM)
+        return super().boundingRect().adjusted(-RIGHT_ROOM, 0, RIGHT_ROOM, 0)
+
+
+class FixedAxis(EndedAxis):
     """An axis with few round ticks and a text of our own; its width does not change with the digits."""
 
     def __init__(self, orientation: str, text: TickText, about: int = 5, width: int | None = None) -> None:

@@ -2,7 +2,7 @@
 """The hatched strip that says that numbers are simulated or replayed."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gputuner.gui.fonts import painted
@@ -18,6 +18,18 @@ def origin_sentence(origin: Origin) -> str:
     if origin is Origin.REPLAYED:
         return _("Replayed: these numbers were recorded earlier")
     return ""
+
+
+def paint_strip(painter: QPainter, area: QRectF, theme: Theme, words: str, font: QFont) -> None:
+    """Hatch an area, with words on a plain ground in its middle."""
+    painter.fillRect(area, QColor(theme.surface))
+    painter.fillRect(area, QBrush(tinted(theme.warning, 95), Qt.BrushStyle.BDiagPattern))
+    width = QFontMetrics(font).horizontalAdvance(words) + 24
+    ground = QRectF(area.left() + (area.width() - width) / 2, area.top(), width, area.height())
+    painter.fillRect(ground, QColor(theme.surface))
+    painter.setFont(font)
+    painter.setPen(QColor(theme.warning))
+    painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, words)
 
 
 class HatchStrip(QWidget):
@@ -49,12 +61,4 @@ class HatchStrip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Hatch, with the words on a plain ground."""
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), QColor(self._theme.surface))
-        painter.fillRect(self.rect(), QBrush(tinted(self._theme.warning, 95), Qt.BrushStyle.BDiagPattern))
-        width = QFontMetrics(self._font).horizontalAdvance(self._words) + 24
-        ground = QRectF((self.width() - width) / 2, 0, width, self.height())
-        painter.fillRect(ground, QColor(self._theme.surface))
-        painter.setFont(self._font)
-        painter.setPen(QColor(self._theme.warning))
-        painter.drawText(ground, Qt.AlignmentFlag.AlignCenter, self._words)
+        paint_strip(QPainter(self), QRectF(self.rect()), self._theme, self._words, self._font)
