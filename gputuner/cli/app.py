@@ -11,7 +11,7 @@ from gputuner.cli import advise, bench, compare, crash, devices, doctor, manual,
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.running import Interrupted, undisturbed
-from gputuner.cli.streams import CODES, close_quietly, guarded
+from gputuner.cli.streams import CODES, close_quietly, guarded, last_words
 from gputuner.cli.usage import asked_language, refuse_empty, usage_error
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, set_language
@@ -86,12 +86,12 @@ def main(argv: Sequence[str], open_setup: "OpenSetup | None" = None) -> int:
 
 
 def _flushed(argv: list[str], open_setup: "OpenSetup | None") -> int:
+    code = int(ExitCode.DONE)
     try:
         code = _run(argv, open_setup)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # rich turns the first into the second
         close_quietly(sys.stdout)
-        return int(ExitCode.DONE)
     except StoreError as error:  # stdout failed beside the commands: help, or the last flush
         return _say(error)
     return code
@@ -135,7 +135,8 @@ def _failed(name: str, error: GputunerError, *, as_json: bool) -> int:
     if as_json and error.code not in CODES:
         from gputuner.cli import document
 
-        document.write(document.failure(name, error), sys.stdout)
+        with last_words(sys.stdout):
+            document.write(document.failure(name, error), sys.stdout)
     return _say(error)
 
 

@@ -12,6 +12,7 @@ from gputuner.cli.planned import card_line, dry_run
 from gputuner.cli.ports import Setup
 from gputuner.cli.progress import Progress
 from gputuner.cli.running import Found, follow
+from gputuner.cli.streams import last_words
 from gputuner.experiments.protocol import Experiment
 from gputuner.language import sentences
 from gputuner.model.cards import CardInfo, Origin
@@ -43,7 +44,8 @@ def measure(context: Context, options: Options, spec: Experiment) -> int:
         if options.dry_run:
             return dry_run(output, setup, spec, cards, options)
         ended, code = in_turn(output, cards, lambda card: run(output, setup, spec, (card,), options))
-        _tell(output, setup.origin, spec.name, ended, options)
+        with last_words(output.out):
+            _tell(output, setup.origin, spec.name, ended, options)
         return code
 
 
@@ -82,7 +84,8 @@ def watch(context: Context, options: Options, spec: Experiment) -> int:
     with context.setup(options) as setup:
         cards = setup.select(options.gpu, for_experiment=False)
         ended = run(output, setup, spec, cards, options)
-        _tell(output, setup.origin, spec.name, [ended], options)
+        with last_words(output.out):
+            _tell(output, setup.origin, spec.name, [ended], options)
         return ended.found.exit_code
 
 

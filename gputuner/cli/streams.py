@@ -25,8 +25,8 @@ _PLAIN = {
 def guarded() -> Generator[None]:
     """Stand before stdout and stderr.
 
-    Within, an error of stdout is a ``StoreError`` with one of ``CODES``; stderr drops what cannot be written, since
-    progress is no reason to lose a measurement. A reader that has gone is a ``BrokenPipeError`` as ever.
+    Within, an error of stdout is a ``StoreError`` with one of ``CODES``, and its reader's going a ``BrokenPipeError``
+    as ever. stderr drops what cannot be written or has no reader, since progress is no reason to lose a measurement.
 
     Raises:
         StoreError: ``output_closed``: there is no stdout.
@@ -79,7 +79,7 @@ class Guard:
             self._failed(error)
 
     def _failed(self, error: OSError) -> None:
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, BrokenPipeError) and not self._forgiving:
             raise error
         close_quietly(self._stream)
         if self._forgiving:
@@ -88,6 +88,16 @@ class Guard:
             raise StoreError("output_full", "the output cannot be written: no space is left") from error
         message = error.strerror or str(error)
         raise StoreError("output_failed", f"the output cannot be written: {message}", message=message) from error
+
+
+@contextmanager
+def last_words(stream: TextIO) -> Generator[None]:
+    """What is said of a result that stands already: a reader who has gone (``| head``) does not change it."""
+    try:
+        yield
+        stream.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns the first into the second
+        close_quietly(stream)
 
 
 def close_quietly(stream: TextIO) -> None:

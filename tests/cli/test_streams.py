@@ -9,6 +9,7 @@ import pytest
 
 from gputuner.cli.app import main
 from gputuner.cli.streams import guarded
+from gputuner.model.events import Outcome
 
 FULL = "/dev/full"
 needs_full = pytest.mark.skipif(not os.path.exists(FULL), reason="only Linux has a device that is always full")
@@ -39,6 +40,32 @@ def test_a_run_ends_before_its_output_fails(program, monkeypatch, argv):
 
 def test_progress_that_cannot_be_told_stops_nothing(program, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Failing())
+    assert main(["tune"], open_setup=program.setup) == 0
+    assert not program.setup.runs[0].cancelled
+    assert "Session: " in program.capsys.readouterr().out
+
+
+class Gone(io.StringIO):
+    """A pipe whose reader has gone."""
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError(32, "Broken pipe")
+
+
+@pytest.mark.parametrize("argv", [["tune"], ["tune", "--json"], ["record"]])
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(program, monkeypatch, ending, argv):
+    program.setup.end = ending(Outcome.FAILED, 5, error_code="does_not_fit")
+    monkeypatch.setattr(sys, "stdout", Gone())
+    assert main(argv, open_setup=program.setup) == 5
+
+
+def test_an_error_of_a_document_that_nobody_reads_keeps_its_exit_code(program, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", Gone())
+    assert main(["tune", "--json", "--gpu", "GPU-nobody"], open_setup=program.setup) == 3
+
+
+def test_a_reader_of_progress_that_goes_away_stops_nothing(program, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Gone())
     assert main(["tune"], open_setup=program.setup) == 0
     assert not program.setup.runs[0].cancelled
     assert "Session: " in program.capsys.readouterr().out
