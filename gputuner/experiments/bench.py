@@ -10,6 +10,7 @@ from gputuner.experiments.benchmarks.again import ROUNDS, Headline, Listener, he
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps
 from gputuner.experiments.benchmarks.catalogue import chosen
 from gputuner.experiments.benchmarks.judging import judged
+from gputuner.experiments.benchmarks.outcome import Outcomes, tried_again
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
@@ -87,23 +88,31 @@ class Bench:
         return START_S + sum(self._cost_s(b, cpu=machine.card.is_cpu) for b in ready)
 
     def plan(self, context: PlanContext) -> Plan:
-        """Each benchmark that can run here, one after the other; the others are told with the reason."""
+        """Each benchmark that can run here, one after the other; the others are told with the reason.
+
+        Raises:
+            GputunerError: none gave a figure, or one worker after the other was lost.
+        """
         # Without a budget the expected time is a guess, and no reason to cut a benchmark short
         course = Course(context if self.minutes is not None else replace(context, budget_s=inf), START_S)
         machine = Machine.of(context)
         ready: list[Benchmark] = []
+        outcomes = Outcomes()
         for benchmark in self.benchmarks():
             why = benchmark.unavailable(machine)
             if why is None:
                 ready.append(benchmark)
             else:
+                outcomes.left_out(benchmark.name, why)
                 yield from course.warn("benchmark_unavailable", benchmark=benchmark.name, reason=why.code, **why.params)
         try:
-            yield from self._run(course, ready)
+            yield from outcomes.heard(self._run(course, ready))
         except RunEnds:
+            outcomes.cut_short()
             return
         for broken in broken_rules(course.points):
             yield from course.warn(broken.code, **broken.params)
+        outcomes.ended()
 
     def _cost_s(self, benchmark: Benchmark, *, cpu: bool) -> float:
         again = ROUNDS * (min(AGAIN_S, benchmark.cpu_s) if cpu else AGAIN_S) if self.null else 0.0
@@ -125,7 +134,9 @@ class Bench:
             yield from course.total(tally.steps_left(len(costs)), left_s)
             tally.expected_s += costs[0]
             listener = Listener()
-            yield from tally.counted(_judged(course, listener.through(benchmark.run(course, effort))))
+            yield from tally.counted(
+                _judged(course, listener.through(tried_again(course, benchmark.run(course, effort))))
+            )
             if self.null and (headline := headline_of(listener)) is not None:
                 heard.append(headline)
         if self.null:

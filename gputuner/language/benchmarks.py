@@ -60,6 +60,7 @@ UNAVAILABLE: dict[str, str] = {
     "unsupported": N_("this chip or torch cannot"),
     "too_slow_on_cpu": N_("would take minutes on a processor"),
     "memory_too_small": N_("needs {needs_bytes:bytes} of memory; the card has {has_bytes:bytes}"),
+    "memory_short": N_("needs {needs_bytes:bytes} of memory"),
     "one_card": N_("needs a second card that is idle"),
     "no_peer": N_("needs a second card that is idle"),
     "needs_two_cards": N_("needs a second card that is idle"),
@@ -70,6 +71,7 @@ UNAVAILABLE: dict[str, str] = {
     ),
     "allreduce_hangs": N_("the all-reduce hangs; the process was ended (try NCCL_P2P_DISABLE=1)"),
     "out_of_time": N_("one iteration would take longer than the time left"),
+    "time_short": N_("the time is short: {needed_s:s} needed, {left_s:s} left"),
     "host_memory": N_("needs {needs_bytes:bytes} of host memory; {free_bytes:bytes} are available"),
     "shared_memory": N_(
         "needs {needs_bytes:bytes} of shared memory, /dev/shm has {free_bytes:bytes} free (containers: --shm-size or "
@@ -215,6 +217,8 @@ def unavailable(code: str, params: Mapping[str, object] | None = None) -> str:
     told = dict(params or {})
     if "what" in told:
         told["what"] = feature(str(told["what"]))
+    if code == "memory_too_small" and "has_bytes" not in told:
+        code = "memory_short" if "needs_bytes" in told else "out_of_memory"
     if code in UNAVAILABLE:
         return fill(UNAVAILABLE[code], told)
     message = str(told.get("message", ""))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.benchmarks import unavailable
 from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
 from gputuner.language.words import N_
@@ -83,6 +84,11 @@ _CARDS: dict[str, str] = {
     "no_nvidia_card": N_("There is no NVIDIA card here, so --gpu {selector} names none; --gpu cpu is the processor."),
     "benchmarks_unavailable": N_(
         "None of these benchmarks can run on this card ({benchmark} {why}); see bench --list."
+    ),
+    "benchmarks_failed": N_("No benchmark gave a figure ({benchmark}: {why})."),
+    "benchmarks_lost": N_(
+        "The measuring process was lost again and again, so the run was ended; what was measured is kept. The log of "
+        "the system may say why."
     ),
     "card_busy": N_("{card} is in use by {processes}; wait until it is free, or add --share to measure beside it."),
     "running_elsewhere": N_("Another gputuner (process {pid}) uses this card now; wait until it has ended."),
@@ -222,6 +228,8 @@ def error(entry: GputunerError | str, params: Mapping[str, object] | None = None
         entry = alone
     if entry not in ERRORS:
         return text or entry
+    if "benchmark" in given and "reason" in given:
+        given = {**given, "why": unavailable(str(given["reason"]), given)}
     sentence = fill(ERRORS[entry], {"message": text, **given})
     if entry in _SAFETY and "card_index" in given:
         return fill(_FURTHER_CARD, {"sentence": sentence, **given})
