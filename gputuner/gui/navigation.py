@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QToolButton, QVBoxLayout
 
 from gputuner.gui.icons import page_icon
@@ -73,6 +74,17 @@ class Navigation(QFrame):
         for button in self.buttons.values():
             button.setMinimumWidth(self.width() - 12)
         self._fold.setText("»" if narrow else "«")
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Measure the words again: the style sheet reaches the buttons only now."""
+        super().showEvent(event)
+        self.set_narrow(self.narrow)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font or style sheet makes other widths."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.StyleChange, QEvent.Type.FontChange) and self.isVisible():
+            self.set_narrow(self.narrow)
 
     def _fit(self) -> None:
         for button in self.buttons.values():

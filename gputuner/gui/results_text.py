@@ -66,7 +66,8 @@ def measured_with(facts: RunFacts, host: bool = True) -> str:
         for name in ("cpu", "os", "kernel", "virtual_machine") if host else ():
             reading = readings.get(name)
             if reading is not None and reading.value is not None:
-                lines.append(f"{sentences.reading_name(name)}: {numbers.reading(reading)}")
+                told = {"name": sentences.reading_name(name), "value": numbers.reading(reading)}
+                lines.append(_("{name}: {value}").format(**told))
         lines.append(f"gputuner {facts.started.version}")
     return "\n".join(lines)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtWidgets import QLabel
 
 from gputuner.gui.plots.style import even_ticks, round_up
 from gputuner.gui.plots.time_plot import Curve, Limit, TimeAxis, TimePlot, clock_text
@@ -104,3 +105,26 @@ def test_right_end_of_the_last_minutes_is_now(qtbot):
     assert axis.tickStrings([-60.0, 0.0], 1.0, 60.0) == ["−1:00", "now"]
     plot.show_range({}, 0.0, 60.0)
     assert axis.tickStrings([0.0, 60.0], 1.0, 60.0) == ["0", "1:00"]
+
+
+def test_legend_entries_are_left_out_whole_and_the_unit_stays(qtbot):
+    curves = [Curve(key=name, name=name, colour=LIGHT.blue) for name in ("instant", "average", "lowest")]
+    plot = TimePlot(LIGHT, "Power", "W", curves)
+    qtbot.addWidget(plot)
+    plot.show()
+    for key in ("instant", "average", "lowest"):
+        plot.show_reading(key, 326.0)
+    entries = [entry for entry in plot.findChildren(QLabel) if entry.property("role") == "legend"]
+    unit = next(entry for entry in plot.findChildren(QLabel) if entry.text() == "W")
+    for width, most in ((700, 3), (240, 2), (150, 1)):
+        plot.resize(width, 200)
+        qtbot.waitUntil(lambda width=width: plot.width() == width)
+        qtbot.waitUntil(
+            lambda: all(entry.width() >= entry.sizeHint().width() for entry in entries if not entry.isHidden())
+        )
+        shown = [entry for entry in entries if not entry.isHidden()]
+        assert shown == entries[: len(shown)]
+        assert len(shown) <= most
+        assert unit.text() == "W"
+    plot.resize(700, 200)
+    assert not any(entry.isHidden() for entry in entries)

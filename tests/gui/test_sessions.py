@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QLabel
 
 from gputuner.gui.theme import Choice
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
+from gputuner.model.events import Outcome
 
 S1, S2 = Path("/data/sessions/s1.sqlite"), Path("/data/sessions/s2.sqlite")
 
@@ -27,6 +29,7 @@ def test_no_session_points_to_tune(open_window, invented, qtbot):
     window.show_page("sessions")
     qtbot.waitUntil(lambda: window.sessions.notice.text != "")
     assert "No session kept yet" in window.sessions.notice.text
+    assert "Benchmarks" in window.sessions.notice.text
     window.sessions.notice.button.click()
     assert window.page == "tune"
 
@@ -36,6 +39,31 @@ def test_list_is_shown_and_the_first_opened(kept):
     assert keys == [str(S1), str(S2), "/data/sessions/broken.sqlite"]
     assert kept.sessions.current == S1
     assert kept.ports.kept[S1].closed, "the reader is closed after reading"
+
+
+def test_the_list_names_what_it_was_and_how_it_ended(open_window, invented, qtbot):
+    ports = invented.with_sessions(invented.ports())
+    summary = invented.Summary("b2", experiment="bench", outcome=Outcome.CANCELLED, duration_s=42.0)
+    ports.entries.append(invented.Entry(Path("/data/sessions/b2.sqlite"), summary))
+    window = open_window(ports)
+    window.show_page("sessions")
+    table = window.sessions.table
+    qtbot.waitUntil(lambda: len(table.rows.cells) == 4)
+    cells = table.rows.cells[3]
+    assert cells[1].text == "Benchmarks"
+    assert cells[3].text == "■ 0:42"
+    assert "cancelled" in cells[3].hint
+    assert table.columnWidth(1) >= table.fontMetrics().horizontalAdvance("Benchmarks")
+
+
+def test_a_narrow_page_keeps_title_and_buttons_whole(kept):
+    kept.resize(1060, 680)
+    page = kept.sessions
+    title = next(each for each in page.findChildren(QLabel) if each.property("role") == "title")
+    assert page.buttons["replay"].y() >= title.y() + title.height()
+    assert title.text().startswith("Tune · RTX 4090")
+    assert not title.text().endswith("…")
+    assert all(button.width() >= button.sizeHint().width() for button in page.buttons.values())
 
 
 def test_overview_draws_from_roll_ups(kept):

@@ -135,6 +135,12 @@ def test_hidden_window_has_no_running_timer(open_window, invented):
     assert [timer for timer in window.findChildren(QTimer) if timer.isActive() and not timer.isSingleShot()] == []
 
 
+def test_navigation_has_room_for_every_name(open_window, invented):
+    window = open_window(invented.ports())
+    for button in window.navigation.buttons.values():
+        assert button.width() >= button.sizeHint().width()
+
+
 def test_narrow_navigation_keeps_names_for_readers(open_window, invented):
     window = open_window(invented.ports())
     window.fold_navigation()

@@ -1,7 +1,6 @@
 # pyright: standard
 """Compare a bench run with another session, or one card of it with another: paired bars with a verdict each."""
 
-from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtGui import QShowEvent
@@ -15,6 +14,7 @@ from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.ports import SessionSummary
 from gputuner.gui.results_compare import pair_groups, paired, telling, void_words
 from gputuner.gui.run_state import RunFacts
+from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
@@ -29,7 +29,7 @@ class ComparePicture(PictureFrame):
     """A chooser of what to compare with, a line that sums up, and the pairs."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
-        super().__init__(_("Against another run"), _("hatched = the other; ▲ ▼ beyond both intervals"))
+        super().__init__(_("Against another run"), _("▲ ▼ beyond both intervals"))
         self._theme = theme
         self._others = others
         self._facts = RunFacts()
@@ -41,7 +41,7 @@ class ComparePicture(PictureFrame):
         self.chooser.setAccessibleName(_("compare with"))
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.said = label("", "muted", wrap=True)
-        self.bars = Bars(theme)
+        self.bars = Bars(theme, keyed=True)
         scroll = QScrollArea()
         scroll.setProperty("role", "clear")
         scroll.setWidgetResizable(True)
@@ -170,7 +170,8 @@ def unlike_words(name: str) -> str:
 
 
 def _session_words(summary: SessionSummary) -> str:
-    when = datetime.fromtimestamp(summary.started_unix_s).strftime("%Y-%m-%d %H:%M")
-    cards = ", ".join(card.title for card in summary.cards)
     mark = "" if summary.origin is Origin.MEASURED else "▨ "
-    return f"{mark}{when} · {cards}"
+    parts = [f"{mark}{started_words(summary)}", card_words(card.title for card in summary.cards)]
+    if ended := outcome_mark(summary):
+        parts.append(f"{ended} {outcome_words(summary)}")
+    return " · ".join(parts)

@@ -1,19 +1,18 @@
 # pyright: standard
 """The page Sessions: what was kept, newest first; open, replay, export, delete."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.others import Others
 from gputuner.gui.ports import SessionEntry, SessionSummary
 from gputuner.gui.session_content import SessionContent
+from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import Elided, card, label
 from gputuner.gui.widgets.notice import Notice
@@ -25,6 +24,12 @@ from gputuner.model.cards import Origin
 
 if TYPE_CHECKING:
     from gputuner.gui.pages.session_detail import SessionDetail
+
+
+LIST_LEAST, LIST_MOST = 380, 540
+"""Width of the list in pixels."""
+WIDE = 1240
+"""From this width of the page on (pixels) the title has room beside the buttons."""
 
 
 class SessionsPage(QWidget):
@@ -54,7 +59,7 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 14), Column(_("What"), 6), Column(_("Card"), 0), Column(_("Length"), 9)],
+            [Column(_("When"), 14), Column(_("What"), 10), Column(_("Card"), 0), Column(_("Length"), 8, right=True)],
             _("stored sessions"),
             row_height=26,
         )
@@ -77,22 +82,26 @@ class SessionsPage(QWidget):
         words.setSpacing(0)
         words.addWidget(self._title)
         words.addWidget(self._about)
-        head_row = QHBoxLayout()
-        head_row.setSpacing(6)
-        head_row.addLayout(words, 1)
+        self._head_row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._head_row.setSpacing(6)
+        self._head_row.addLayout(words, 1)
+        row = QHBoxLayout()
+        row.setSpacing(6)
         for button in self.buttons.values():
-            head_row.addWidget(button)
+            row.addWidget(button)
+        row.addStretch(0)
+        self._head_row.addLayout(row)
         self._head = card()
         head = QVBoxLayout(self._head)
         head.setContentsMargins(16, 8, 12, 8)
         head.setSpacing(6)
-        head.addLayout(head_row)
+        head.addLayout(self._head_row)
         head.addWidget(self._confirmation())
         self._said = label("", "muted", wrap=True)
         head.addWidget(self._said)
         list_frame = card()
-        list_frame.setMinimumWidth(440)
-        list_frame.setMaximumWidth(480)
+        list_frame.setMinimumWidth(LIST_LEAST)
+        list_frame.setMaximumWidth(LIST_MOST)
         inside = QVBoxLayout(list_frame)
         inside.setContentsMargins(4, 4, 4, 4)
         inside.addWidget(self.table)
@@ -107,8 +116,8 @@ class SessionsPage(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 10, 16, 12)
         layout.setSpacing(8)
-        layout.addWidget(list_frame, 1)
-        layout.addLayout(self._right, 2)
+        layout.addWidget(list_frame, 2)
+        layout.addLayout(self._right, 3)
         self._show_head()
 
     def _button(self, words: str, hint: str, act: Callable[[], object], keys: str) -> QPushButton:
@@ -138,6 +147,12 @@ class SessionsPage(QWidget):
         super().showEvent(event)
         QTimer.singleShot(0, self, self.load_plots)
         self.refresh_wanted.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Buttons beside the title, or below it where both would be cut."""
+        super().resizeEvent(event)
+        direction = QBoxLayout.Direction
+        self._head_row.setDirection(direction.LeftToRight if self.width() >= WIDE else direction.TopToBottom)
 
     def load_plots(self) -> None:
         """Load the drawing library and put the pictures in (once)."""
@@ -242,7 +257,9 @@ class SessionsPage(QWidget):
         entry = self._entries.get(str(self.current))
         if self._listed and not self._entries:
             self.notice.say(
-                _("No session kept yet"), _("A tune run or a recording is kept as a session."), _("Go to Tune")
+                _("No session kept yet"),
+                _("Tune, Benchmarks and Record in Monitor each keep what they measured as a session."),
+                _("Go to Tune"),
             )
         elif entry is not None and entry.error is not None:
             self.notice.say(_("This session cannot be read"), sentences.error(entry.error))
@@ -292,15 +309,15 @@ def _row(entry: SessionEntry) -> list[Cell]:
         why = sentences.error(entry.error) if entry.error else ""
         name = Cell(entry.path.name + outside, why, True)
         return [Cell(numbers.MISSING, why, True), Cell("", why), name, Cell("", why)]
-    started = datetime.fromtimestamp(summary.started_unix_s)
     hint = f"{_entry_about(entry)}\n{entry.path}" if entry.outside else _entry_about(entry)
     mark = "" if summary.origin is Origin.MEASURED else "▨ "
-    length = _("runs now") if summary.running else numbers.duration(round(summary.duration_s))
+    length = _("runs now") if summary.running else numbers.clock(summary.duration_s)
+    ended = " ".join(part for part in (outcome_mark(summary), length) if part)
     return [
-        Cell(started.strftime("%Y-%m-%d %H:%M"), hint),
+        Cell(started_briefly(summary), hint),
         Cell(experiment_words(summary.experiment), hint),
-        Cell(mark + _card_words(summary) + outside, hint),
-        Cell(length, hint, True),
+        Cell(mark + card_words(card.title for card in summary.cards) + outside, hint),
+        Cell(ended, hint, True),
     ]
 
 
@@ -317,13 +334,8 @@ def experiment_words(name: str) -> str:
             return name
 
 
-def _card_words(summary: SessionSummary) -> str:
-    counted = Counter(info.title for info in summary.cards)
-    return ", ".join(f"{count} × {title}" if count > 1 else title for title, count in counted.items())
-
-
 def _session_title(summary: SessionSummary) -> str:
-    return f"{experiment_words(summary.experiment)} · {_card_words(summary)}"
+    return f"{experiment_words(summary.experiment)} · {card_words(card.title for card in summary.cards)}"
 
 
 def _entry_about(entry: SessionEntry) -> str:
@@ -332,14 +344,9 @@ def _entry_about(entry: SessionEntry) -> str:
 
 
 def _session_about(summary: SessionSummary) -> str:
-    outcome = (
-        _("runs now")
-        if summary.running
-        else (sentences.outcome(summary.outcome) if summary.outcome else _("cut off before its end"))
-    )
     parts = [
-        datetime.fromtimestamp(summary.started_unix_s).strftime("%Y-%m-%d %H:%M"),
-        outcome,
+        started_words(summary),
+        " ".join(part for part in (outcome_mark(summary), outcome_words(summary)) if part),
         ngettext("{count} figure", "{count} figures", summary.point_count).format(count=summary.point_count),
         numbers.value(float(summary.size_bytes), "bytes"),
     ]

@@ -1,11 +1,17 @@
 # pyright: standard
 """A titled picture: heading with unit, legend on the right, the drawing below it."""
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from gputuner.gui.fonts import tabular
 from gputuner.gui.widgets.labels import Elided, label
+
+EDGE, GAP, LEGEND_GAP = 10, 6, 8
+"""Pixels at the sides of the heading, between its parts, and between legend entries."""
+UNIT_CHARACTERS = 6
+"""What is no longer than this beside the title is a unit, and never shortened."""
 
 
 class PictureFrame(QFrame):
@@ -17,12 +23,14 @@ class PictureFrame(QFrame):
         self.title = title
         self.unit = unit
         self._unit = Elided(unit)
+        self._heading = label(title, "heading")
+        self._entries: list[QLabel] = []
         self._legend = QHBoxLayout()
-        self._legend.setSpacing(8)
+        self._legend.setSpacing(LEGEND_GAP)
         head = QHBoxLayout()
-        head.setContentsMargins(10, 6, 10, 0)
-        head.setSpacing(6)
-        head.addWidget(label(title, "heading"))
+        head.setContentsMargins(EDGE, 6, EDGE, 0)
+        head.setSpacing(GAP)
+        head.addWidget(self._heading)
         head.addWidget(self._unit, 1, Qt.AlignmentFlag.AlignBottom)
         head.addLayout(self._legend)
         self.body = QVBoxLayout(self)
@@ -50,8 +58,33 @@ class PictureFrame(QFrame):
         entry.setProperty("role", "legend")
         entry.setToolTip(tooltip)
         tabular(entry)
+        entry.setMinimumWidth(1)  # entries that do not fit are left out as a whole, and keep no frame wide
+        self._entries.append(entry)
         self._legend.addWidget(entry)
         return entry
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave legend entries out that have no room."""
+        super().resizeEvent(event)
+        self._fit_head()
+
+    def event(self, event: QEvent) -> bool:
+        """A legend that grows may have no room any more."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit_head()
+        return super().event(event)
+
+    def _fit_head(self) -> None:
+        """Show as many legend entries as fit beside title and unit: a cut figure would read as another one."""
+        words = self._unit.whole
+        unit = self._unit.fontMetrics().horizontalAdvance(words) + 2 if len(words) <= UNIT_CHARACTERS else 0
+        self._unit.setMinimumWidth(unit)
+        room = self.width() - 2 * EDGE - self._heading.sizeHint().width() - unit - 2 * GAP
+        for entry in self._entries:
+            room -= entry.sizeHint().width()
+            if entry.isHidden() is (room >= 0):
+                entry.setHidden(room < 0)
+            room -= LEGEND_GAP
 
     def set_picture(self, widget: QWidget) -> None:
         """Put the drawing in."""

@@ -2,6 +2,7 @@
 """A reading that can be read from a metre away: number, unit, bar and one line of context."""
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gputuner.gui.fonts import tabular
@@ -9,6 +10,32 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.bar import Bar
 from gputuner.gui.widgets.labels import Elided, label, repolish
 from gputuner.language.numbers import MISSING
+
+SEPARATOR = " · "
+"""Between the parts of a caption."""
+
+
+class Caption(Elided):
+    """Parts in one line; those at the end that do not fit are left out whole, for a cut figure reads as another one."""
+
+    def _fit(self) -> None:
+        parts = self._whole.split(SEPARATOR)
+        room = max(0, self.contentsRect().width())
+        while len(parts) > 1 and self.fontMetrics().horizontalAdvance(SEPARATOR.join(parts)) > room:
+            parts.pop()
+        shown = SEPARATOR.join(parts)
+        if self.fontMetrics().horizontalAdvance(shown) > room:
+            shown = _whole_words(shown, room, self.fontMetrics())
+        self.setText(shown)
+        self.setToolTip(self._hint or (self._whole if shown != self._whole else ""))
+
+
+def _whole_words(text: str, room: int, metrics: QFontMetrics) -> str:
+    """As many whole words as fit, then an ellipsis."""
+    words = text.split(" ")
+    while words and metrics.horizontalAdvance(" ".join([*words, "…"])) > room:
+        words.pop()
+    return " ".join([*words, "…"]) if words else ""
 
 
 class BigNumber(QWidget):
@@ -22,7 +49,7 @@ class BigNumber(QWidget):
         self._unit = label("", "unit")
         self._theme, self._colour = theme, colour
         self._bar = Bar(theme, colour)
-        self._caption = Elided()
+        self._caption = Caption()
         line = QHBoxLayout()
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(4)
