@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import erfc, hypot, log, sqrt
+from math import copysign, erfc, hypot, inf, log, log1p, sqrt
 
 from gputuner.analysis.headlines import less_is_better
 from gputuner.analysis.statistics import NORMAL_975
@@ -52,16 +52,49 @@ def apart(first: Bounds, second: Bounds) -> bool:
     return first.low > second.high or second.low > first.high
 
 
-def worse_p(before: Point, after: Point, ours: Bounds, theirs: Bounds, between: float = BETWEEN_TRIALS) -> float:
-    """One-sided p-value of "``after`` is no worse": normal, in the logarithm of the ratio.
+def worse_p(
+    before: Point,
+    after: Sequence[Point],
+    between: float = BETWEEN_TRIALS,
+    freedom: float = inf,
+) -> float | None:
+    """One-sided p-value of "``after`` is no worse", in the logarithm of the ratio; None where a figure has no interval.
 
-    Its standard error joins both intervals and ``between``, the relative standard deviation between trials of the same
-    work, once for each side.
+    Of several figures after, their mean counts. The standard error joins the intervals and ``between``, the relative
+    standard deviation between sessions of the same work, once for each figure: of a difference of two that is √2 times
+    it. Where ``between`` was estimated, Student's t takes the normal distribution's place, with the degrees of freedom
+    of Welch and Satterthwaite, as the error within a figure counts as known.
+
+    Args:
+        before: the figure to hold on to.
+        after: the newer one, and what was measured again.
+        between: relative standard deviation between sessions (or trials).
+        freedom: degrees of freedom that it is known by.
     """
-    change = log(1.0 + improvement(before, after))
-    inner = (_log_half(ours) / NORMAL_975, _log_half(theirs) / NORMAL_975)
-    error = hypot(*inner, between_of(before, between), between_of(after, between))
-    return 0.5 * erfc(-change / error / sqrt(2.0)) if error > 0 else float(change >= 0)
+    told = [bounds(point) for point in (before, *after)]
+    known = [each for each in told if each is not None]
+    if len(known) < len(told):
+        return None
+    weights = (1.0, *(1.0 / len(after) for _ in after))
+    inner = [weight * _log_half(each) / NORMAL_975 for weight, each in zip(weights, known, strict=True)]
+    outer = [weight * between_of(each, between) for weight, each in zip(weights, (before, *after), strict=True)]
+    change = sum(log(1.0 + improvement(before, each)) for each in after) / len(after)
+    error, spread = hypot(*inner, *outer), hypot(*outer)
+    if error <= 0:
+        return float(change >= 0)
+    return student_p(-change / error, freedom * (error / spread) ** 4 if spread > 0 else inf)
+
+
+def student_p(t: float, freedom: float) -> float:
+    """Upper tail of Student's t.
+
+    By the normal deviate of Wallace (Annals of Mathematical Statistics 30, 1959): z = (8f + 1)/(8f + 3) ·
+    √(f · ln(1 + t²/f)); a tail of 0.1 % is at most a tenth too large from four degrees of freedom on.
+    """
+    z = t
+    if freedom < inf:
+        z = copysign((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(freedom * log1p(t * t / freedom)), t)
+    return 0.5 * erfc(z / sqrt(2.0))
 
 
 def _log_half(of: Bounds) -> float:

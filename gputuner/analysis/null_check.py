@@ -4,12 +4,12 @@ Methods §1: every comparing experiment can run A against A and prints its own f
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
 
 from gputuner.analysis.comparing import apart, bounds, improvement
-from gputuner.analysis.regression import LEAST_CHANGE, Verdict, compare
+from gputuner.analysis.regression import LEAST_CHANGE, NULL, Verdict, compare
 from gputuner.model.points import Point
 
 
@@ -68,4 +68,5 @@ def null_check(repeats: Mapping[str, Sequence[Point]]) -> NullCheck | None:
 
 
 def _called(first: Point, second: Point) -> bool:
-    return any(each.verdict in (Verdict.WORSE, Verdict.BETTER) for each in compare([first], [second]))
+    pair = [replace(each, params={k: v for k, v in each.params.items() if k != NULL}) for each in (first, second)]
+    return any(each.verdict in (Verdict.WORSE, Verdict.BETTER) for each in compare(pair[:1], pair[1:]))

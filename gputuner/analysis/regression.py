@@ -1,30 +1,45 @@
 """Whether one session is worse than another (methods §1), and what makes a comparison void.
 
-Worse = by more than max(2 %, that metric's stored run-to-run spread), beyond both intervals, and significant after
-Holm's correction over all metrics; a guard confirms it by one re-run.
+Worse = by more than max(2 %, the spread of that metric between stored sessions), beyond both intervals, and significant
+after Holm's correction over all metrics. Sessions of an unchanged card differ by more than the intervals within one
+show; that spread enters the error of the difference (``session_spread``). A guard measures once more what looks worse,
+and decides by both measurements.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import log
-from statistics import median, stdev
+from math import log, sqrt
+from statistics import median
 
 from gputuner.analysis.comparing import apart, bounds, holm, improvement, worse_p
-from gputuner.analysis.headlines import BESIDE, benchmark_of, headlines
+from gputuner.analysis.headlines import BESIDE, BETWEEN, PASSING, benchmark_of, headlines
+from gputuner.analysis.session_spread import ASSUMED, SessionSpread, session_spreads
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 LEAST_CHANGE = 0.02
 ALPHA = 0.05
+SUSPECT_ALPHA = 0.25
+"""What falls below this after Holm's correction is measured once more: an unchanged card is so in a quarter of cases
+at most.
+"""
 STORED_FACTOR = 2.0
-"""A metric's stored run-to-run spread is this many standard deviations between sessions."""
-LEAST_SESSIONS = 3
-"""Sessions from which on their spread is believed."""
-NOISE = ("seed", "verified", "job", "null", "repeat")
+"""A metric's spread between sessions is this many standard deviations; of a difference of two √2 times that."""
+NULL = "null"
+"""Parameter of a repeat of the null check: no figure of a session."""
+NOISE = ("seed", "verified", "job", "repeat")
 """Parameters that do not say what was measured."""
-SHAPE = ("m", "n", "k", "transposed")
-"""Found by a search: of a settled figure the best shape counts, whichever it was."""
+FOUND: dict[str, tuple[str, ...]] = {
+    "matmul_rate": ("m", "n", "k", "transposed"),
+    "access_latency": ("bytes",),
+    "region_bandwidth": ("offset_bytes",),
+}
+"""Parameters that a measurement found by itself, by metric: the best shape, the footprint on a level's plateau, the
+place of the region.
+"""
+REGION = "region"
+"""Which of many regions a figure is of: ``slowest`` or ``median``."""
 VOID_FLAGS = frozenset({Flag.SHARED, Flag.IMPLAUSIBLE, Flag.TOO_SLOW, Flag.EXTRAPOLATED})
 ONE_SIDED = frozenset({Flag.EMULATED})
 """Void where only one side has it."""
@@ -40,7 +55,7 @@ class Verdict(StrEnum):
     SAME = "same"
     VOID = "void"
     UNCERTAIN = "uncertain"
-    """One side has no interval."""
+    """One side has no interval (no ``p``), or it lies beyond 2 % but within what sessions may differ by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +63,8 @@ class Difference:
     """The same figure of two sessions. ``change``: relative, positive = better. ``p``: one-sided, after Holm's
     correction over all metrics.
 
-    ``limit``: the change that has to be exceeded. ``void``: why the comparison means nothing (flags).
+    ``limit``: the change that has to be exceeded. ``spread``: between sessions, as stored or assumed. ``void``: why
+    the comparison means nothing (flags).
     """
 
     before: Point
@@ -58,49 +74,66 @@ class Difference:
     verdict: Verdict
     p: float | None = None
     void: str = ""
+    spread: SessionSpread = ASSUMED
 
 
 def key_of(point: Point) -> Key:
     """What makes two figures the same: metric, workload (or benchmark) and parameters without noise."""
-    left_out = (*NOISE, *SHAPE) if point.metric == "matmul_rate" else NOISE
+    left_out = (*NOISE, *FOUND.get(point.metric, ()), *(("bytes",) if point.params.get("phase") == "sweep" else ()))
     params = tuple(sorted((k, v) for k, v in point.params.items() if k not in left_out))
     return point.metric, benchmark_of(point), params
 
 
 def by_key(points: Iterable[Point]) -> dict[Key, Point]:
-    """One figure for each key: of repeats the middle one. Those of a search count for nothing."""
+    """One settled figure for each key: of several the middle one.
+
+    Those of a search and the repeats of a null check count for nothing; of a sweep only the best of a level that
+    nothing else was measured on; of regions the slowest and the middle one.
+    """
     groups: dict[Key, list[Point]] = {}
-    for point in points:
-        if point.params.get("phase") != "search" and point.metric not in BESIDE and point.value > 0:
-            groups.setdefault(key_of(point), []).append(point)
+    for point in _settled([p for p in points if p.value > 0 and p.metric not in BESIDE and NULL not in p.params]):
+        groups.setdefault(key_of(point), []).append(point)
     return {key: sorted(found, key=lambda p: p.value)[(len(found) - 1) // 2] for key, found in groups.items()}
 
 
-def stored_spread(sessions: Iterable[Sequence[Point]]) -> dict[Key, float]:
-    """Run-to-run spread of each metric: twice the standard deviation of its logarithm between sessions.
+def _settled(points: Sequence[Point]) -> Iterator[Point]:
+    regions: dict[tuple[str, str], list[Point]] = {}
+    swept = [p.params.get("phase") == "sweep" and p.params.get("level") != BETWEEN for p in points]
+    levels = {point.id for point in headlines(points)} if any(swept) else set[str]()
+    for point, sweep in zip(points, swept, strict=True):
+        if point.metric == "region_bandwidth":
+            regions.setdefault((point.card, benchmark_of(point)), []).append(point)
+        elif point.params.get("phase") not in PASSING or (sweep and point.id in levels):
+            yield point
+    for found in regions.values():
+        ranked = sorted(found, key=lambda p: p.value)
+        for name, point in (("slowest", ranked[0]), ("median", ranked[(len(ranked) - 1) // 2])):
+            params = {k: v for k, v in point.params.items() if k != "offset_bytes"}
+            yield replace(point, params={**params, REGION: name})
 
-    Only metrics that at least three sessions measured without flags that void them.
-    """
+
+def stored_spread(sessions: Iterable[Sequence[Point]]) -> dict[Key, SessionSpread]:
+    """How far stored sessions lie apart, by metric, from figures without flags that void them."""
     logs: dict[Key, list[float]] = {}
     for points in sessions:
         for key, point in by_key(points).items():
             if not VOID_FLAGS & set(point.flags):
                 logs.setdefault(key, []).append(log(point.value))
-    return {key: STORED_FACTOR * stdev(values) for key, values in logs.items() if len(values) >= LEAST_SESSIONS}
+    return session_spreads(logs, {key: key[1] for key in logs})
 
 
 def compare(
-    before: Iterable[Point], after: Iterable[Point], spreads: Mapping[Key, float] | None = None
+    before: Iterable[Point], after: Iterable[Point], spreads: Mapping[Key, SessionSpread] | None = None
 ) -> tuple[Difference, ...]:
     """Every figure that both sessions have, in the order of the earlier one.
 
     Args:
         before: figures of the session to hold on to.
         after: figures of the newer one.
-        spreads: stored run-to-run spread by key (``stored_spread``).
+        spreads: spread between stored sessions by key (``stored_spread``); what is not in it is assumed.
     """
     known, stored = by_key(after), spreads or {}
-    found = [_raw(point, known[key], stored.get(key, 0.0)) for key, point in by_key(before).items() if key in known]
+    found = [_raw(point, known[key], stored.get(key, ASSUMED)) for key, point in by_key(before).items() if key in known]
     judged = [i for i, each in enumerate(found) if each.p is not None]
     falls = holm([found[i].p or 0.0 for i in judged])
     rises = holm([1.0 - (found[i].p or 0.0) for i in judged])
@@ -109,25 +142,26 @@ def compare(
     return tuple(found)
 
 
-def _raw(before: Point, after: Point, stored: float) -> Difference:
-    change, limit = improvement(before, after), max(LEAST_CHANGE, stored)
+def _raw(before: Point, after: Point, spread: SessionSpread) -> Difference:
+    change, limit = improvement(before, after), max(LEAST_CHANGE, STORED_FACTOR * sqrt(2.0) * spread.deviation)
     void = _void(before, after)
+    raw = Difference(before=before, after=after, change=change, limit=limit, verdict=Verdict.UNCERTAIN, spread=spread)
     if void:
-        return Difference(before=before, after=after, change=change, limit=limit, verdict=Verdict.VOID, void=void)
+        return replace(raw, verdict=Verdict.VOID, void=void)
     ours, theirs = bounds(before), bounds(after)
     if ours is None or theirs is None:
-        return Difference(before=before, after=after, change=change, limit=limit, verdict=Verdict.UNCERTAIN)
-    p = worse_p(before, after, ours, theirs)
-    verdict = Verdict.SAME if not apart(ours, theirs) or abs(change) <= limit else Verdict.UNCERTAIN
-    return Difference(before=before, after=after, change=change, limit=limit, verdict=verdict, p=p)
+        return raw
+    p = worse_p(before, [after], spread.deviation, spread.freedom)
+    same = not apart(ours, theirs) or abs(change) <= (limit if spread.known else LEAST_CHANGE)
+    return replace(raw, verdict=Verdict.SAME if same else Verdict.UNCERTAIN, p=p)
 
 
 def _judged(of: Difference, p: float) -> Difference:
+    """With the corrected p-value; what is sure enough becomes worse or better."""
     verdict = of.verdict
-    if verdict is Verdict.UNCERTAIN:
-        certain = Verdict.WORSE if of.change < 0 else Verdict.BETTER
-        verdict = certain if p < ALPHA else Verdict.SAME
-    return Difference(before=of.before, after=of.after, change=of.change, limit=of.limit, verdict=verdict, p=p)
+    if verdict is Verdict.UNCERTAIN and abs(of.change) > of.limit and p < ALPHA:
+        verdict = Verdict.WORSE if of.change < 0 else Verdict.BETTER
+    return replace(of, verdict=verdict, p=p)
 
 
 def _void(before: Point, after: Point) -> str:
@@ -154,13 +188,50 @@ def telling(differences: Iterable[Difference]) -> tuple[Difference, ...]:
     return tuple(each for each in kept if each.before.id in shown or each.verdict in changed)
 
 
-def confirmed(first: Iterable[Difference], again: Iterable[Difference]) -> tuple[Difference, ...]:
-    """Those that were worse at first and are again: of the re-run's figures.
+def suspects(differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Those that are worth measuring once more: worse, or beyond the limit and nearly sure."""
+    return tuple(
+        each
+        for each in differences
+        if each.verdict in (Verdict.WORSE, Verdict.UNCERTAIN)
+        and each.p is not None
+        and each.change < -each.limit
+        and each.p < SUSPECT_ALPHA
+    )
 
-    The re-run looks at few metrics, so Holm corrects over these alone.
+
+def confirmed(first: Iterable[Difference], again: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Those that looked worse and are so by both measurements together, with the re-run's figures.
+
+    Both are held against the same earlier figure, so the second is no independent witness: their mean is tested, with
+    the earlier figure's error counted once in full, and Holm corrects over all figures of the first comparison, not
+    over the few that the re-run looked at. Each must itself be worse by more than 2 %, and the mean by more than the
+    limit.
     """
-    suspects = {key_of(each.before) for each in worse(first)}
-    return tuple(each for each in worse(again) if key_of(each.before) in suspects)
+    kept, second = tuple(first), {key_of(each.before): each for each in again}
+    chosen = {key_of(each.before) for each in suspects(kept)}
+    joint = [_joint(each, second.get(key_of(each.before)) if key_of(each.before) in chosen else None) for each in kept]
+    judged = [each for each in joint if each is not None]
+    return tuple(
+        replace(each, verdict=Verdict.WORSE, p=p)
+        for each, p in zip(judged, _holm_among(judged, len([each for each in kept if each.p is not None])), strict=True)
+        if p < ALPHA
+    )
+
+
+def _joint(first: Difference, again: Difference | None) -> Difference | None:
+    """The re-run's difference with the p-value of both; None where one of them is not worse."""
+    if again is None or again.void or again.change >= -LEAST_CHANGE:
+        return None
+    if (first.change + again.change) / 2.0 >= -first.limit:
+        return None
+    p = worse_p(first.before, [first.after, again.after], first.spread.deviation, first.spread.freedom)
+    return None if p is None else replace(again, p=p, spread=first.spread, limit=first.limit)
+
+
+def _holm_among(judged: Sequence[Difference], count: int) -> list[float]:
+    """Their p-values, corrected over ``count`` figures; the others count as equal."""
+    return holm([*(each.p or 0.0 for each in judged), *[1.0] * (count - len(judged))])[: len(judged)]
 
 
 def benchmarks_of(differences: Iterable[Difference]) -> tuple[str, ...]:
