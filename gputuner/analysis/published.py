@@ -2,14 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Protocol
 
 from gputuner.analysis.arithmetic import arithmetic_of
 from gputuner.model.readings import Scalar
 
-LEAST_ROWS = 3
-"""Fewer published figures than this give no percentile, only themselves."""
+LEAST_SOURCES = 3
+"""Figures of fewer independent sources than this give no percentile, only themselves."""
+UNLIKE = (
+    "optimistic", "not best size", "n=8192", "8192^3", "outlier", "disturbed", "input-pipeline bound", "lower bound",
+    "same kernel", "possibly memory overclock",
+)  # fmt: skip
+"""Remarks (``conditions``) of figures that ours cannot be compared with: operands that switch fewer transistors, one
+shape where ours is the best of many, disturbed runs, and what was not the card's own rate.
+"""
 DEFAULT_IMAGE = 224
 SQUAD_SEQUENCE = 384
 """Tokens per sequence of the published BERT-large fine-tunings (SQuAD, DeepLearningExamples)."""
@@ -25,8 +32,11 @@ _AMP = {"fp16": ("amp_fp16",), "tf32": ("tf32",), "fp32": ("fp32",)}
 _TRANSFERS: dict[str, tuple[str, ...]] = {
     "host_to_device": ("h2d", "h2d_ce", "h2d_pinned"),
     "device_to_host": ("d2h", "d2h_ce", "d2h_pinned"),
-    "both": ("bidir",),
+    "both": ("bidir_each",),
 }
+"""Both ways at once is published per direction (nvbandwidth); figures that leave open which it is are left out."""
+DIRECTIONS = 2.0
+"""Ours is the sum of both."""
 
 
 class Row(Protocol):
@@ -53,6 +63,11 @@ class Row(Protocol):
         ...
 
     @property
+    def conditions(self) -> str:
+        """How it was measured, with the remarks of whoever collected it."""
+        ...
+
+    @property
     def source(self) -> str:
         """Where it was published."""
         ...
@@ -71,24 +86,29 @@ UNITS: dict[str, float] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which published rows a figure may be compared with: their metric and modes; ``less``: smaller is better."""
+    """Which published rows a figure may be compared with: their metric and modes.
+
+    ``less``: smaller is better. ``factor``: what a row is multiplied by to mean the same as the figure.
+    """
 
     metric: str
     modes: tuple[str, ...]
     less: bool = False
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A figure among published ones, all in its own unit.
 
-    ``percentile``: share (0–100) of the published figures that are worse, ties counted half; None with fewer than
-    ``LEAST_ROWS`` of them.
+    ``n``: how many; ``worse``: how many of them are worse. ``percentile``: share (0–100) that is worse, ties counted
+    half, each source weighing the same however many rows it has; None with fewer than ``LEAST_SOURCES`` sources.
     """
 
     metric: str
     modes: tuple[str, ...]
     n: int
+    worse: int
     low: float
     median: float
     high: float
@@ -112,7 +132,8 @@ def wanted(metric: str, workload: str, params: Mapping[str, Scalar]) -> Wanted |
             return Wanted(metric="memory_latency", modes=(_LEVELS.get(level, level),), less=True)
         case "transfer_bandwidth" if params.get("pinned") is True:
             modes = _TRANSFERS.get(str(params.get("direction")))
-            return Wanted(metric="pcie_bandwidth", modes=modes) if modes else None
+            factor = DIRECTIONS if params.get("direction") == "both" else 1.0
+            return Wanted(metric="pcie_bandwidth", modes=modes, factor=factor) if modes else None
         case "train_throughput":
             return _training(workload, params)
         case _:
@@ -142,19 +163,42 @@ def _training(workload: str, params: Mapping[str, Scalar]) -> Wanted | None:
 
 def standing(value: float, which: Wanted, rows: Sequence[Row]) -> Standing | None:
     """Where ``value`` (in our unit) stands among ``rows`` of the same card; None where none of them is meant."""
-    fit = [row for row in rows if row.metric == which.metric and row.mode in which.modes and row.unit in UNITS]
+    fit = [row for row in rows if _fits(row, which)]
     if not fit:
         return None
-    values = sorted(row.value * UNITS[row.unit] for row in fit)
-    worse = sum((other > value) if which.less else (other < value) for other in values)
-    same = sum(other == value for other in values)
+    values = sorted(_ours(row, which) for row in fit)
+    by_source: dict[str, list[float]] = {}
+    for row in fit:
+        by_source.setdefault(origin_of(row.source), []).append(_ours(row, which))
+    shares = [_beaten(value, found, less=which.less) for found in by_source.values()]
     return Standing(
         metric=which.metric,
         modes=tuple(dict.fromkeys(row.mode for row in fit)),
         n=len(values),
+        worse=sum((other > value) if which.less else (other < value) for other in values),
         low=values[0],
         median=median(values),
         high=values[-1],
-        percentile=100.0 * (worse + 0.5 * same) / len(values) if len(values) >= LEAST_ROWS else None,
+        percentile=100.0 * fmean(shares) if len(shares) >= LEAST_SOURCES else None,
         sources=tuple(dict.fromkeys(row.source for row in fit)),
     )
+
+
+def origin_of(source: str) -> str:
+    """Who published: the repository or site, whichever of its tables, tests or issues a figure is from."""
+    return source.removeprefix("github:").partition("#")[0].partition(" ")[0]
+
+
+def _fits(row: Row, which: Wanted) -> bool:
+    meant = row.metric == which.metric and row.mode in which.modes and row.unit in UNITS
+    return meant and not any(remark in row.conditions.lower() for remark in UNLIKE)
+
+
+def _ours(row: Row, which: Wanted) -> float:
+    return row.value * UNITS[row.unit] * which.factor
+
+
+def _beaten(value: float, others: Sequence[float], *, less: bool) -> float:
+    """Share (0–1) of ``others`` that are worse than ``value``, ties counted half."""
+    worse = sum((other > value) if less else (other < value) for other in others)
+    return (worse + 0.5 * sum(other == value for other in others)) / len(others)

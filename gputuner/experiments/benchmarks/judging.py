@@ -127,6 +127,7 @@ def _standing(context: PlanContext, point: Point) -> Extra:
         return {}
     extra: Extra = {
         "published_n": found.n,
+        "published_worse": found.worse,
         "published_low": found.low,
         "published_median": found.median,
         "published_high": found.high,

@@ -120,8 +120,8 @@ def test_the_power_limit_is_named_with_what_it_cost():
 
 def test_standing_among_the_published_of_the_same_mod():
     point = matmul(course_of(), 165.0)
-    assert point.extra["published_n"] == 3
-    assert point.extra["published_percentile"] == pytest.approx(200 / 3)
+    assert (point.extra["published_n"], point.extra["published_worse"]) == (3, 2)
+    assert "published_percentile" not in point.extra  # all of one table
     assert point.extra["published_low"] < 165e12 < point.extra["published_high"]
     assert "zzc0721" in point.extra["published_source"]
 
