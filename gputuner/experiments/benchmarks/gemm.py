@@ -28,8 +28,8 @@ from gputuner.model.steps import Done, Part, Step, StepResult, Trial, Work
 from gputuner.workloads.specs_matmul import ProductFormat, ProductSearchSpec, ProductSpec
 
 SEARCH_S, STEADY_S, SUSTAINED_S, BURST_S = 15.0, 5.0, 36.0, 0.2
-WARM_UP_S = {"burst": 0.0, "steady": 2.0, "sustained": 1.0}
-"""A power cap takes a second or two to settle after the pause in which the result of the search was checked."""
+WARM_UP_S = {"burst": 0.0, "steady": 4.0, "sustained": 1.0}
+"""A power cap takes some seconds to settle after the pause in which the result of the search was checked."""
 BURST_ITERATION_S, BURST_SIDES = 0.002, (8192, 6144, 4096)
 """A cap may take hold 35 ms after a cold start: a product in a burst should be short beside that."""
 EMULATED_S = 3.0
@@ -216,7 +216,7 @@ def _benchmark(
     precision: ProductFormat,
     *,
     cpu_s: float = 6.0,
-    default_s: float = 25.0,
+    default_s: float = 27.0,
     unavailable: Callable[[Machine], Unavailable | None] | None = None,
 ) -> Benchmark:
     name = f"gemm-{precision}"
@@ -225,7 +225,7 @@ def _benchmark(
         group="gemm",
         unit="FLOP/s",
         default_s=default_s,
-        full_s=50.0 + (default_s - 25.0),
+        full_s=50.0 + (default_s - 27.0),
         cpu_s=cpu_s,
         run=_gemm(precision, name),
     )
@@ -233,20 +233,20 @@ def _benchmark(
 
 
 BENCHMARKS_GEMM: tuple[Benchmark, ...] = (
-    _benchmark("bf16", default_s=77.0),
+    _benchmark("bf16", default_s=79.0),
     _benchmark("fp16", unavailable=_fp16),
     _benchmark("fp16-acc16", unavailable=_since(7.0, "fp16_tensor")),
     _benchmark("tf32", unavailable=_since(8.0, "tf32")),
     _benchmark("fp32"),
     _benchmark("fp64"),
-    _benchmark("fp8", default_s=48.0, unavailable=_since(8.9, "fp8")),
+    _benchmark("fp8", default_s=52.0, unavailable=_since(8.9, "fp8")),
     _benchmark("int8", unavailable=_int8),
     Benchmark(
         name="gemm-sparse",
         group="gemm",
         unit="FLOP/s",
-        default_s=34.0,
-        full_s=42.0,
+        default_s=42.0,
+        full_s=50.0,
         cpu_s=0.0,
         run=_sparse,
         unavailable=_since(8.0, "sparsity_2_4"),

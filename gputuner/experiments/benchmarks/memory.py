@@ -29,7 +29,8 @@ from gputuner.workloads.specs_stream import (
 )
 
 METRIC = "stream_bandwidth"
-SWEEP_S, STEADY_S, SETUP_S = 4.0, 2.0, 1.5
+SWEEP_S, STEADY_S, WARM_UP_S, SETUP_S = 4.0, 3.0, 2.0, 1.5
+"""A stream may draw as much power as the card is allowed (an H200: 700 W), and then takes a second or two to settle."""
 CPU_SWEEP_S, CPU_STEADY_S, CPU_SETUP_S = 1.5, 1.0, 5.5
 CPU_MOST_BYTES = 384 << 20
 """Two cores of a server cannot hold on to all of its shared cache: this is DRAM to them."""
@@ -102,8 +103,9 @@ def _steady(course: Course, name: str, operation: Operation, effort: Effort) -> 
         params=spec.params(),
         measure_s=seconds,
         budget_s=4 * seconds + 10.0,
+        warmup_s=None if cpu else min(WARM_UP_S, seconds),
     )
-    result = yield from with_kernels(course, work, seconds + SETUP_S)
+    result = yield from with_kernels(course, work, seconds + (0.0 if cpu else WARM_UP_S) + SETUP_S)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         yield from failed(course, name, result)
         return
@@ -119,8 +121,8 @@ BENCHMARKS_MEMORY: tuple[Benchmark, ...] = tuple(
         name=f"memory-{operation}",
         group="memory",
         unit="B/s",
-        default_s=SWEEP_S + STEADY_S + 2 * SETUP_S,
-        full_s=4 * SWEEP_S + STEADY_S + 2 * SETUP_S,
+        default_s=SWEEP_S + WARM_UP_S + STEADY_S + 2 * SETUP_S,
+        full_s=4 * SWEEP_S + WARM_UP_S + STEADY_S + 2 * SETUP_S,
         cpu_s=CPU_SWEEP_S + CPU_STEADY_S + CPU_SETUP_S,
         cpu_full_s=4 * CPU_SWEEP_S + CPU_STEADY_S + CPU_SETUP_S,
         run=_memory(operation),

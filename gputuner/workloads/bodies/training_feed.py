@@ -10,15 +10,17 @@ decoding costs (``timm`` publishes both, pytorch-image-models#1491).
 import multiprocessing
 import shutil
 import time
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import Dataset
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.loader_feed import Feed, Setting
 from gputuner.workloads.bodies.loader_room import ROOT, usable_cores
 
 Pair = tuple[torch.Tensor, torch.Tensor]
@@ -67,29 +69,17 @@ class Resident:
 
 
 class Pool(Dataset[Pair]):
-    """Samples in host memory: inputs [count, …], targets [count, …]."""
+    """Samples in host memory, given in turn without end: inputs [count, …], targets [count, …]."""
 
     def __init__(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         self._inputs, self._targets = inputs, targets
 
     def __getitem__(self, place: int) -> Pair:
+        place %= len(self._inputs)
         return self._inputs[place], self._targets[place]
 
     def __len__(self) -> int:
         return len(self._inputs)
-
-
-class Endless(Sampler[int]):
-    """The places of a pool in turn, without end, so that no epoch border falls into a timed window."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __iter__(self) -> Iterator[int]:
-        place = 0
-        while True:
-            yield place
-            place = (place + 1) % self._count
 
 
 def usable_workers(root: Path = ROOT) -> int:
@@ -135,17 +125,8 @@ class LoaderFeed:
         batch_bytes = batch * (inputs.nbytes + targets.nbytes)
         most = min(usable_workers(), room_for_workers(batch_bytes)) if on_card else 0
         count = most if workers is None else workers
-        options: dict[str, Any] = {}
-        if count:
-            options = {
-                "multiprocessing_context": "fork",
-                "persistent_workers": True,
-                "prefetch_factor": PREFETCH,
-            }
-        self._loader = DataLoader(
-            pool, batch_size=batch, sampler=Endless(len(pool)), num_workers=count, pin_memory=on_card, **options
-        )
-        self._batches = iter(self._loader)
+        self._feed = Feed(pool, batch, Setting(workers=count, prefetch=PREFETCH, pin=on_card))
+        weakref.finalize(self, self._feed.close)
         self._device, self._prepare, self._workers = device, prepare, count
         self._waited_s = 0.0
         self._bytes = batch_bytes
@@ -154,7 +135,7 @@ class LoaderFeed:
     def take(self) -> Pair:
         """The next batch; waits for the loader, then queues the copies."""
         start = time.perf_counter()
-        inputs, targets = next(self._batches)
+        inputs, targets = self._feed.take()
         self._waited_s += time.perf_counter() - start
         name = self._device.name
         return self._prepare(inputs.to(name, non_blocking=True)), targets.to(name, non_blocking=True)

@@ -1,4 +1,5 @@
-import itertools
+import gc
+import multiprocessing
 
 import pytest
 
@@ -6,17 +7,13 @@ torch = pytest.importorskip("torch")
 
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.resnet50 import ResNet50Training  # noqa: E402
-from gputuner.workloads.bodies.training_feed import Endless, LoaderFeed, Pool, room_for_workers, usable_workers  # noqa: E402
+from gputuner.workloads.bodies.training_feed import LoaderFeed, Pool, room_for_workers, usable_workers  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
 
 def numbered(count=6):
     return Pool(torch.arange(count).view(count, 1).float(), torch.arange(count))
-
-
-def test_places_come_in_turn_without_end():
-    assert list(itertools.islice(Endless(3), 7)) == [0, 1, 2, 0, 1, 2, 0]
 
 
 def test_batches_go_on_over_the_border_of_the_pool():
@@ -33,6 +30,17 @@ def test_processes_feed_the_same_batches():
     feed = LoaderFeed(CpuDevice(None), numbered(), batch=3, prepare=lambda inputs: inputs, workers=1)
     assert [feed.take()[1].tolist() for _ in range(3)] == [[0, 1, 2], [3, 4, 5], [0, 1, 2]]
     assert feed.notes()["loader_workers"] == 1
+
+
+def test_processes_end_with_the_feed():
+    feed = LoaderFeed(CpuDevice(None), numbered(), batch=3, prepare=lambda inputs: inputs, workers=2)
+    feed.take()
+    started = multiprocessing.active_children()
+    assert len(started) == 2
+    del feed
+    gc.collect()
+    assert not multiprocessing.active_children()
+    assert all(process.exitcode is not None for process in started)
 
 
 def test_never_more_workers_than_cores(monkeypatch, tmp_path):
