@@ -1,15 +1,16 @@
 # pyright: standard
 """Words of the suite: groups, levels of the memory, and a figure within its benchmark."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from gputuner.analysis.headlines import HEADLINE, benchmark_of
+from gputuner.analysis.headlines import HEADLINE as HEADLINES
+from gputuner.analysis.headlines import WORST_TOO, benchmark_of
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
-from gputuner.language import sentences
+from gputuner.language import benchmarks, sentences
 from gputuner.language.benchmarks import GROUPS, level
 from gputuner.language.names import WORKLOADS, workload
 from gputuner.language.numbers import value
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, listed
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -54,14 +55,76 @@ def row_name(benchmark: str, group: str) -> str:
     return " ".join(operation_words(part) for part in parts)
 
 
-def row_words(point: Point, group: str) -> str:
-    """A figure below its group's heading: benchmark, then the settings that its name does not tell."""
-    short = short_name(benchmark_of(point), group)
-    settings = {name: entry for name, entry in untold(point).items() if name in HEADLINE}
-    name = "" if short == group else row_name(benchmark_of(point), group)
-    if point.metric in _TELLING:
-        name = " · ".join(part for part in (name, sentences.metric(point.metric)) if part)
-    return " · ".join(part for part in (name, setting_words(settings)) if part) or short
+def benchmark_words(benchmark: str, metric: str = "") -> str:
+    """A benchmark with its group, wherever its group's heading is not in sight: ``Matrix multiplication · BF16``."""
+    group = group_of(benchmark, metric)
+    words = benchmarks.group(group)
+    return words if benchmark == group else f"{words} · {row_name(benchmark, group)}"
+
+
+def figure_words(point: Point) -> str:
+    """A figure with its group, settings and shape."""
+    benchmark = benchmark_of(point)
+    metric = sentences.metric(point.metric) if point.metric in _TELLING else ""
+    parts = (benchmark_words(benchmark, point.metric), metric, setting_words(untold(point)), shape_words(point))
+    return " · ".join(part for part in parts if part)
+
+
+def row_names(points: Sequence[Point], group: str) -> dict[str, str]:
+    """Names of figures below their group's heading by id: what tells them apart first, what all share left out."""
+    shared = _shared(points)
+    settings = {point.id: _ordered(point, points, shared) for point in points}
+    names = {point.id: _below(point, group) for point in points}
+    alone = len({benchmark_of(point) for point in points}) == 1 and len(points) > 1
+    if alone and all(_apart(point, points) or settings[point.id] for point in points):
+        names = {point.id: "" for point in points}
+    result: dict[str, str] = {}
+    for point in points:
+        metric = sentences.metric(point.metric) if point.metric in _TELLING else ""
+        parts = (names[point.id], _apart(point, points), setting_words(settings[point.id]), metric)
+        told = [part for part in parts if part]
+        result[point.id] = " · ".join(told) or row_name(benchmark_of(point), group)
+    return result
+
+
+def shared_words(points: Sequence[Point]) -> str:
+    """The settings that all figures of a group share, for its heading."""
+    shared = _shared(points)
+    return setting_words({name: entry for name, entry in _telling(points[0]).items() if name in shared})
+
+
+def _below(point: Point, group: str) -> str:
+    benchmark = benchmark_of(point)
+    return "" if short_name(benchmark, group) == group else row_name(benchmark, group)
+
+
+def _telling(point: Point) -> dict[str, Scalar]:
+    told = HEADLINE | {"offset_bytes"} if point.metric in WORST_TOO else HEADLINE
+    return {name: entry for name, entry in untold(point).items() if name in told}
+
+
+def _shared(points: Sequence[Point]) -> frozenset[str]:
+    if len(points) < 2:
+        return frozenset()
+    first, *others = (_telling(point).items() for point in points)
+    return frozenset(name for name, entry in first if all((name, entry) in each for each in others))
+
+
+def _ordered(point: Point, points: Sequence[Point], shared: frozenset[str]) -> dict[str, Scalar]:
+    """A figure's settings that not all share; those in which its benchmark's figures differ come first."""
+    peers = [_telling(each) for each in points if benchmark_of(each) == benchmark_of(point)]
+    own = {name: entry for name, entry in _telling(point).items() if name not in shared}
+    return dict(sorted(own.items(), key=lambda item: len({peer.get(item[0], "") for peer in peers}) == 1))
+
+
+def _apart(point: Point, points: Sequence[Point]) -> str:
+    """Which of the two figures of a metric of many places it is."""
+    if point.metric not in WORST_TOO:
+        return ""
+    values = [each.value for each in points if each.metric == point.metric and each.card == point.card]
+    if min(values) == max(values):
+        return ""
+    return _("slowest") if point.value == min(values) else _("fastest") if point.value == max(values) else ""
 
 
 def untold(point: Point) -> dict[str, Scalar]:
@@ -74,22 +137,22 @@ def untold(point: Point) -> dict[str, Scalar]:
     }
 
 
+HEADLINE = frozenset(HEADLINES)
 SHAPE = frozenset({"m", "n", "k", "bytes", "transposed", "null"})
 """Parameters that ``shape_words`` tells, or that nobody looks for."""
 _DIRECTIONS: dict[str, str] = {
-    "h2d": N_("host → card"),
-    "d2h": N_("card → host"),
+    "host_to_device": N_("host → card"),
+    "device_to_host": N_("card → host"),
     "both": N_("both ways"),
-    "forward": N_("forward"),
-    "backward": N_("backward"),
+    "forward_backward": N_("forward + backward"),
 }
 
 
 def setting_words(params: Mapping[str, Scalar]) -> str:
     """Settings in one line, those of the suite in its words."""
-    rest = {name: entry for name, entry in params.items() if name not in _OWN}
-    own = [_OWN[name](entry) for name, entry in params.items() if name in _OWN]
-    return ", ".join(part for part in (*own, sentences.settings(rest)) if part)
+    return listed(
+        _OWN[name](entry) if name in _OWN else sentences.settings({name: entry}) for name, entry in params.items()
+    )
 
 
 _OWN: dict[str, Callable[[Scalar], str]] = {
@@ -98,7 +161,9 @@ _OWN: dict[str, Callable[[Scalar], str]] = {
     "precision": lambda entry: format_words(str(entry)),
     "offset_bytes": lambda entry: _("from {offset}").format(offset=value(entry, "bytes")),
     "phase": lambda entry: _("shape search") if entry == "search" else sentences.settings({"phase": entry}),
-    "direction": lambda entry: _(_DIRECTIONS.get(str(entry), str(entry))),
+    "direction": lambda entry: (
+        _(_DIRECTIONS[str(entry)]) if str(entry) in _DIRECTIONS else sentences.settings({"direction": entry})
+    ),
     "pinned": lambda entry: _("pinned") if entry else _("pageable"),
     "setup_counted": lambda entry: _("with set-up") if entry else _("without set-up"),
     "fast_accumulate": lambda entry: _("fast accumulation") if entry else "",
@@ -109,7 +174,9 @@ _TELLING = frozenset({"launch_time", "graph_launch_time", "host_rate", "prefill_
 
 def format_words(precision: str) -> str:
     """A number format in capitals; sums in FP16 are said."""
-    return precision.upper() if precision in PLAIN else precision.replace("-acc16", " " + _("(FP16 sums)"))
+    plain, _dash, sums = precision.partition("-")
+    words = plain.upper() if plain in PLAIN else plain
+    return f"{words} " + (_("(FP16 sums)") if sums == "acc16" else sums) if sums else words
 
 
 _CAUSES: dict[str, str] = {

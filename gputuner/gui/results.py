@@ -28,10 +28,7 @@ def figure(entry: Scalar | None) -> float | None:
 
 def value_words(point: Point) -> str:
     """Value and unit for people."""
-    return numbers.value(point.value, _UNITS.get(point.unit, point.unit))
-
-
-_UNITS = {"B/s": "bytes/s", "B": "bytes"}
+    return numbers.value(point.value, sentences.point_unit(point))
 
 
 def interval_words(point: Point) -> str:
@@ -39,15 +36,13 @@ def interval_words(point: Point) -> str:
     spread = point.spread
     if spread is None or spread.ci95_low is None or spread.ci95_high is None:
         return numbers.MISSING
-    unit = _UNITS.get(point.unit, point.unit)
-    factor, _label = numbers.scale(point.value, unit)
+    factor, _label = numbers.scale(point.value, sentences.point_unit(point))
     return f"{numbers.number(spread.ci95_low / factor)} … {numbers.number(spread.ci95_high / factor)}"
 
 
-def named_with_flags(point: Point) -> str:
-    """What a figure is of, and below it what a reader must know of it."""
-    name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
-    return "\n".join((name, "; ".join(sentences.flag(flag) for flag in point.flags))) if point.flags else name
+def figure_name(point: Point) -> str:
+    """What a figure is of."""
+    return f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
 
 
 def point_hint(point: Point) -> str:
@@ -55,7 +50,9 @@ def point_hint(point: Point) -> str:
     lines = [f"{sentences.metric(point.metric)}: {value_words(point)}", sentences.point_title(point)]
     spread, conditions = point.spread, point.conditions
     if spread is not None:
-        lines.append(_("n = {n}, IQR {iqr}").format(n=spread.n, iqr=numbers.value(spread.iqr, "")))
+        lines.append(
+            _("n = {n}, IQR {iqr}").format(n=spread.n, iqr=numbers.value(spread.iqr, sentences.point_unit(point)))
+        )
     if conditions is not None:
         told = [
             ("MHz", conditions.sm_clock_mhz),
@@ -119,7 +116,7 @@ def _peak_row(point: Point, top: float, colour: str) -> BarRow:
         reference=_sheet(point),
         low=spread.ci95_low if spread else None,
         high=spread.ci95_high if spread else None,
-        hatched=burst,
+        hollow=burst,
         note=" ".join(notes),
         point_id=point.id,
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.analysis.regression import Difference
-from gputuner.gui.bench_words import row_words, setting_words, shape_words, untold
+from gputuner.gui.bench_words import benchmark_words, figure_words, setting_words, shape_words, untold
 from gputuner.gui.results import figure, interval_words, value_words
 from gputuner.gui.results_bench import published_words
 from gputuner.gui.results_compare import verdict_words
@@ -39,7 +39,7 @@ def _cells(point: Point) -> list[str]:
         measured = [conditions.sm_clock_mhz, conditions.power_w, conditions.core_temperature_end_c]
     remarks = [published_words(point), benchmarks.held_back(point), *(sentences.flag(flag) for flag in point.flags)]
     return [
-        benchmark_of(point),
+        benchmark_words(benchmark_of(point), point.metric),
         " · ".join(part for part in (setting_words(untold(point)), shape_words(point)) if part),
         value_words(point),
         interval_words(point),
@@ -60,7 +60,7 @@ def comparison_markdown(differences: Sequence[Difference], other: str) -> str:
     head = [(_("Figure"), False), (_("This run"), True), (other, True), (_("Difference"), True)]
     rows = [
         [
-            f"{benchmark_of(each.after)} · {row_words(each.after, '')}",
+            figure_words(each.after),
             value_words(each.after),
             value_words(each.before),
             verdict_words(each),

@@ -2,19 +2,33 @@
 """From the figures of two runs to paired bars: this one, the other, and whether the difference means anything."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from gputuner.analysis.headlines import headlines
+from gputuner.analysis.headlines import HEADLINE, PASSING, benchmark_of, headlines
 from gputuner.analysis.regression import Difference, Verdict, compare
-from gputuner.gui.bench_words import row_words
+from gputuner.gui.bench_words import row_names, shape_words, shared_words
+from gputuner.gui.plots.bar_marks import signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.results import value_words
-from gputuner.gui.results_bench import ROOM, bench_hint, by_group, colour_of
+from gputuner.gui.results_bench import ROOM, bench_hint, by_group, colour_of, sections
 from gputuner.gui.theme import Theme
 from gputuner.language import benchmarks, sentences
 from gputuner.language.words import _
 from gputuner.model.points import Flag, Point
+from gputuner.model.readings import Scalar
 
 CHANGED = frozenset({Verdict.BETTER, Verdict.WORSE})
+SETTLED = "steady"
+"""The phase that those on the way to a figure are counted with."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A difference that stands for those of all sizes and shapes of its setting, with how many of them changed."""
+
+    difference: Difference
+    sizes: int = 1
+    changed: int = 0
 
 
 def paired(these: Sequence[Point], others: Sequence[Point]) -> tuple[Difference, ...]:
@@ -22,28 +36,59 @@ def paired(these: Sequence[Point], others: Sequence[Point]) -> tuple[Difference,
     return compare(others, these)
 
 
-def telling(differences: Sequence[Difference], these: Sequence[Point]) -> list[Difference]:
-    """Those that get bars: the headline figures, and every one that has changed."""
+def telling(differences: Sequence[Difference], these: Sequence[Point]) -> list[Pair]:
+    """Those that get bars, one for each setting: its headline figure, else the one that changed most."""
     shown = {point.id for point in headlines(these)}
-    return [each for each in differences if each.after.id in shown or each.verdict in CHANGED]
+    settings: dict[tuple[Scalar, ...], list[Difference]] = {}
+    for each in differences:
+        settings.setdefault(_setting(each.after), []).append(each)
+    pairs: list[Pair] = []
+    for found in settings.values():
+        changed = [each for each in found if each.verdict in CHANGED]
+        candidates = [each for each in found if each.after.id in shown] or changed
+        if candidates:
+            lead = max(candidates, key=lambda each: abs(each.change))
+            pairs.append(Pair(difference=lead, sizes=len(found), changed=len(changed)))
+    return pairs
 
 
-def pair_groups(differences: Sequence[Difference], theme: Theme) -> list[BarGroup]:
-    """Two bars for each figure, this run's above the other's (hatched)."""
-    by_id = {each.after.id: each for each in differences}
+def _setting(point: Point) -> tuple[Scalar, ...]:
+    """What a figure is of but for size and shape; one of a search or sweep belongs to the settled one."""
+    told = {name: point.params.get(name, "") for name in HEADLINE}
+    if told["phase"] in PASSING:
+        told["phase"] = SETTLED
+    return benchmark_of(point), point.metric, *told.values()
+
+
+def pair_groups(pairs: Sequence[Pair], theme: Theme) -> list[BarGroup]:
+    """Two bars for each pair, this run's above the other's (hatched); in a group the largest change first."""
+    by_id = {pair.difference.after.id: pair for pair in pairs}
     groups: list[BarGroup] = []
-    for name, points in by_group(each.after for each in differences).items():
-        rows = [row for point in points for row in _rows(by_id[point.id], name, theme)]
-        groups.append(BarGroup(title=benchmarks.group(name), rows=tuple(rows)))
+    for name, points in by_group(pair.difference.after for pair in pairs).items():
+        for section in sections(points):
+            names, shared = row_names(section, name), shared_words(section)
+            ranked = sorted((by_id[point.id] for point in section), key=_rank)
+            rows = [row for pair in ranked for row in _rows(pair, names[pair.difference.after.id], theme)]
+            title = " · ".join(part for part in (benchmarks.group(name), shared) if part)
+            groups.append(BarGroup(title=title, rows=tuple(rows)))
     return groups
 
 
-def _rows(difference: Difference, group: str, theme: Theme) -> tuple[BarRow, BarRow]:
-    this, other = difference.after, difference.before
+def _rank(pair: Pair) -> tuple[int, float]:
+    """Changed ones first, void ones last, the largest change first."""
+    verdict = pair.difference.verdict
+    return (0 if verdict in CHANGED else 2 if verdict is Verdict.VOID else 1, -abs(pair.difference.change))
+
+
+def _rows(pair: Pair, name: str, theme: Theme) -> tuple[BarRow, BarRow]:
+    this, other = pair.difference.after, pair.difference.before
     top = max(this.value, other.value) * ROOM
     colour = colour_of(this, theme)
-    above = _row(this, row_words(this, group), top, colour, verdict_words(difference), hatched=False)
-    return above, _row(other, "", top, colour, "", hatched=True)
+    several = pair.sizes > 1
+    counted = _("{n} of {count} changed").format(n=pair.changed, count=pair.sizes) if several else ""
+    size = shape_words(this) if several and "bytes" in this.params else ""
+    above = _row(this, name, top, colour, verdict_words(pair.difference), hatched=False)
+    return above, _row(other, size, top, colour, counted, hatched=True)
 
 
 def _row(point: Point, name: str, top: float, colour: str, note: str, *, hatched: bool) -> BarRow:
@@ -57,6 +102,7 @@ def _row(point: Point, name: str, top: float, colour: str, note: str, *, hatched
         low=spread.ci95_low if spread else None,
         high=spread.ci95_high if spread else None,
         hatched=hatched,
+        signs=signs_of(point.flags),
         note=note,
         point_id="" if hatched else point.id,
         hint=bench_hint(point),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from gputuner.analysis.headlines import benchmark_of, headlines
 from gputuner.language.benchmarks import held_back, level
 from gputuner.language.numbers import number, value
-from gputuner.language.steps import point_value, settings
+from gputuner.language.steps import point_unit, point_value, settings
 from gputuner.language.tables import Table, bullets, markdown
 from gputuner.language.terms import flag
 from gputuner.language.words import N_, _, listed
@@ -15,6 +15,8 @@ from gputuner.model.readings import Scalar
 SHAPE = ("m", "n", "k")
 _TOLD = frozenset({*SHAPE, "transposed", "level", "null"})
 NULL = "null_difference"
+ENOUGH_FOR_SHARE = 10
+"""Published figures from which on the share that is beaten says more than their number."""
 _VALUES: dict[str, dict[Scalar, str]] = {
     "direction": {
         "host_to_device": N_("host → card"),
@@ -46,16 +48,26 @@ def of_words(point: Point) -> str:
 
 
 def published_words(point: Point) -> str:
-    """Where a figure stands among published ones: ``62 % of 5``, or their range where they are too few."""
+    """How many published figures one beats (``2 of 3``, ``62 % of 12``), or their range where they are too few."""
     count = point.extra.get("published_n")
     if not isinstance(count, int):
         return ""
-    rank = point.extra.get("published_percentile")
-    if isinstance(rank, int | float):
-        return _("{rank} % of {n}").format(rank=round(rank), n=count)
+    if words := beaten_words(point):
+        return words
     low, high = (point.extra.get(f"published_{name}") for name in ("low", "high"))
-    span = value(low, point.unit) if low == high else f"{value(low, point.unit)} … {value(high, point.unit)}"
+    unit = point_unit(point)
+    span = value(low, unit) if low == high else f"{value(low, unit)} … {value(high, unit)}"
     return _("{span} (n {n})").format(span=span, n=count)
+
+
+def beaten_words(point: Point) -> str:
+    """How many of the published figures one beats: a share only of enough of them; empty where that is not known."""
+    rank, count = point.extra.get("published_percentile"), point.extra.get("published_n")
+    if not isinstance(rank, int | float) or not isinstance(count, int):
+        return ""
+    if count >= ENOUGH_FOR_SHARE:
+        return _("{rank} % of {n}").format(rank=round(rank), n=count)
+    return _("{beaten} of {n}").format(beaten=int(rank * count / 100.0 + 1e-9), n=count)
 
 
 def bench_table(points: Sequence[Point]) -> Table:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gputuner.language.filling import fill
 from gputuner.language.names import feature
 from gputuner.language.words import N_, _
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 GROUPS: dict[str, str] = {
@@ -123,6 +123,8 @@ WARNINGS: dict[str, str] = {
 
 CAUSES: dict[str, str] = {
     "nothing": N_("Nothing held it back: {peak:fraction} of the peak at the clock it ran."),
+    "power_at_peak": N_("The power limit held the clock back; at that clock it reached {peak:fraction} of the peak."),
+    "thermal_at_peak": N_("Heat held the clock back; at that clock it reached {peak:fraction} of the peak."),
     "power_cap": N_(
         "The power limit held the clock back {share:fraction} of the time, {lost:fraction} below its maximum."
     ),
@@ -173,6 +175,9 @@ _CAUSES_NOT_COMPARED: dict[str, str] = {
 """Where what a limit of the clock cost is not known."""
 _NO_PEAK = N_("Whether something else cost more cannot be told: the peak for this work is not known.")
 
+
+_LIMITS: dict[Flag, str] = {Flag.THROTTLED_POWER: "power_cap", Flag.THROTTLED_THERMAL: "thermal"}
+_AT_PEAK = {"power_cap": "power_at_peak", "thermal": "thermal_at_peak"}
 
 LEVELS: dict[str, str] = {
     "l1": N_("L1"),
@@ -226,10 +231,23 @@ def unavailable(code: str, params: Mapping[str, object] | None = None) -> str:
     return f"{plain}: {message}" if message else plain
 
 
+def cause(point: Point) -> str:
+    """What held a figure back, by its name; empty where that was not judged.
+
+    A clock that was held back is never called nothing, however close to that clock's peak the figure came.
+    """
+    judged = point.extra.get("held_back")
+    if not isinstance(judged, str):
+        return ""
+    if judged == "nothing" and "fraction_of_peak_at_clock" in point.extra:
+        return next((limit for flag, limit in _LIMITS.items() if flag in point.flags), judged)
+    return judged
+
+
 def held_back(point: Point) -> str:
     """What held a figure back, in one sentence or two; empty where that was not judged."""
-    cause = point.extra.get("held_back")
-    if not isinstance(cause, str):
+    limit = cause(point)
+    if not limit:
         return ""
     told: dict[str, Scalar | None] = {
         "share": point.extra.get("held_back_share"),
@@ -239,16 +257,18 @@ def held_back(point: Point) -> str:
         "intensity": _round(point.extra.get("intensity")),
     }
     over_link = told["link"] is not None
-    named = {"nothing": "link_fine", "host": "host_link"}.get(cause, cause) if over_link else cause
+    named = {"nothing": "link_fine", "host": "host_link"}.get(limit, limit) if over_link else limit
+    if limit != point.extra.get("held_back"):
+        named = _AT_PEAK[limit]
     sure = point.extra.get("held_back_most") is not False
     table = CAUSES if sure else {**CAUSES, **_CAUSES_NOT_COMPARED}
     if told["lost"] is None:
         table = {**table, **_CAUSES_WITHOUT_LOSS}
-    words = fill(table[named], told) if named in table else cause.replace("_", " ")
+    words = fill(table[named], told) if named in table else limit.replace("_", " ")
     also = str(point.extra.get("held_back_beside"))
     if also in _CAUSES_BESIDE:
         words = _followed(words, fill(_CAUSES_BESIDE[also], {"share": point.extra.get("held_back_beside_share")}))
-    return words if sure or cause not in _CAUSES_WITHOUT_LOSS else _followed(words, _(_NO_PEAK))
+    return words if sure or limit not in _CAUSES_WITHOUT_LOSS else _followed(words, _(_NO_PEAK))
 
 
 def _followed(sentence: str, another: str) -> str:

@@ -4,7 +4,7 @@ from gputuner.language.advice import advice_action, advice_title, advice_why, ga
 from gputuner.language.errors import bug, error, interrupted
 from gputuner.language.findings import finding, remedy
 from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, source, workload
-from gputuner.language.steps import point_title, point_value, settings, step, step_result
+from gputuner.language.steps import point_title, point_unit, point_value, settings, step, step_result
 from gputuner.language.terms import card_state, confidence, flag, host_reason, limiter, origin, outcome, reason, support
 from gputuner.language.warnings import warning
 
@@ -28,6 +28,7 @@ __all__ = [
     "origin",
     "outcome",
     "point_title",
+    "point_unit",
     "point_value",
     "quantity",
     "question",

@@ -112,6 +112,13 @@ _WORDS: dict[str, dict[str, str]] = {
         "from_peer": N_("from the other card"),
         "both": N_("both directions at once"),
     },
+    "operation": {
+        "read": N_("read"),
+        "write": N_("write"),
+        "copy": N_("copy"),
+        "scale": N_("scale"),
+        "triad": N_("triad"),
+    },
     "backend": {"flash": "flash", "cudnn": "cuDNN", "efficient": N_("memory-efficient"), "math": "math"},
     "mode": {
         "dispatch": N_("dispatch on the processor"),
@@ -162,6 +169,8 @@ PRECISIONS = {
 SIDES = ("m", "n", "k")
 """Sides of a matrix product, told as one shape where all three are given."""
 
+WHOLE_NUMBERS = frozenset({"int8"})
+"""Number formats whose operations are no floating-point ones."""
 RATIOS = frozenset({"co_run_slowdown", "co_run_gain"})
 
 
@@ -191,13 +200,19 @@ def point_title(point: Point) -> str:
     return listed((workload(point.workload), settings(point.params)))
 
 
+def point_unit(point: Point) -> str:
+    """The unit that a figure is shown in: operations of whole numbers are OP/s, which are kept as FLOP/s."""
+    whole = str(point.params.get("precision", "")).partition("-")[0] in WHOLE_NUMBERS
+    return "OP/s" if whole and point.unit == "FLOP/s" else point.unit
+
+
 def point_value(point: Point) -> str:
     """A figure with its interval; ratios with a times sign."""
     if point.metric in RATIOS:
         return f"{point.value:.2f} ×"
     spread = point.spread
     low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
-    return interval(point.value, low, high, point.unit)
+    return interval(point.value, low, high, point_unit(point))
 
 
 def _setting(name: str, entry: Scalar) -> str:

@@ -4,10 +4,12 @@ import pytest
 from PySide6.QtGui import QFontMetricsF
 
 from gputuner.gui.fonts import painted
+from gputuner.gui.plots.bar_marks import SIGNS_AT_MOST, Sign, signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow, Bars
 from gputuner.gui.results import together_groups
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import LIGHT, TEXT_SMALL
+from gputuner.model.points import Flag
 
 
 @pytest.mark.parametrize("note", ["105 % (98 % at clock)", "105 % （当前频率下 98 %）"])
@@ -31,3 +33,32 @@ def test_gains_of_all_batches_have_one_scale(qapp, invented):
         facts.take(event)
     tops = {row.top for group in together_groups(facts, LIGHT)[:-1] for row in group.rows}
     assert len(tops) == 1
+
+
+@pytest.mark.parametrize("width", [360, 420, 556])
+def test_names_and_bars_give_way_before_a_verdict(qtbot, width):
+    bars = Bars(LIGHT)
+    qtbot.addWidget(bars)
+    bars.resize(width, 300)
+    note = "+136.7 % ▲ better"
+    row = BarRow(name="sparse · FP16, without set-up", text="165 TFLOP/s", value=1, top=2, colour=LIGHT.blue, note=note)
+    bars.show_groups([BarGroup(title="peak", rows=(row,))])
+    left, value, beside, end = bars.columns
+    assert end <= width
+    assert end - beside >= QFontMetricsF(painted(TEXT_SMALL)).horizontalAdvance(note)
+    assert value - left >= 32, "the bar stays a bar"
+    assert bars.minimumSizeHint().width() <= 420
+
+
+def test_signs_tell_the_gravest_first_and_the_key_explains_what_occurs(qtbot):
+    flags = (Flag.FEW_SAMPLES, Flag.DRIFT, Flag.THROTTLED_THERMAL, Flag.NOT_STEADY)
+    assert signs_of(flags) == (Sign.HEAT, Sign.DRIFT)
+    assert len(signs_of(Flag)) == SIGNS_AT_MOST
+    bars = Bars(LIGHT, keyed=True)
+    qtbot.addWidget(bars)
+    rows = tuple(
+        BarRow(name=name, text="1", value=1, top=2, colour=LIGHT.blue, signs=signs, hollow=name == "cold")
+        for name, signs in (("warm", (Sign.HEAT,)), ("cold", ()))
+    )
+    bars.show_groups([BarGroup(title="peak", rows=rows)])
+    assert bars.key == ("from cold", "held back by heat")

@@ -177,7 +177,7 @@ def test_a_run_that_cannot_start_says_what_to_do(open_window, invented, qtbot):
 
 def test_bars_stand_against_peak_sheet_and_what_was_published(finished):
     groups = {group.title: group.rows for group in pictures(finished).bars.groups}
-    assert list(groups)[:3] == ["Matrix multiplication", "Memory bandwidth", "Memory latency (shorter is better)"]
+    assert list(groups)[:3] == ["Matrix multiplication", "Memory bandwidth", "Memory bandwidth (no peak known)"]
     rows = {row.point_id: row for row in groups["Matrix multiplication"]}
     assert "gemm-bf16-search" not in rows, "a shape search is left out once there is a result"
     burst = rows["gemm-bf16-burst"]
@@ -185,9 +185,10 @@ def test_bars_stand_against_peak_sheet_and_what_was_published(finished):
     assert burst.value / burst.reference == pytest.approx(0.953)
     assert burst.mark == pytest.approx(166e12 / 1.005)
     assert (burst.band.low, burst.band.middle, burst.band.high) == pytest.approx((132.8e12, 149.4e12, 161.02e12))
-    assert burst.note == "95 % · P71"
+    assert burst.note == "95 % · beats 6 of 9"
     assert burst.name == "BF16 · from cold"
-    assert burst.hatched
+    assert burst.hollow
+    assert not burst.hatched, "hatching is for another run"
     tops = {round(row.top / row.reference, 6) for row in groups["Matrix multiplication"]}
     assert len(tops) == 1, "the peaks of a group stand in one line"
 
@@ -245,9 +246,9 @@ def test_table_tells_share_of_peak_and_conditions(finished):
     rows = finished.bench.result.table.rows
     assert rows.keys == [point.id for point in finished.conductor.benching.state.facts.points]
     cells = rows.cells[rows.keys.index("gemm-bf16-burst")]
-    assert [cell.text for cell in cells[3:]] == ["95.3", "2565", "446", "68"]
-    assert "percentile 71 of 9 published (stored tables)" in cells[0].hint
-    assert "gemm-bf16 · from cold · 8192³" in cells[0].text
+    assert [cell.text for cell in cells[3:]] == ["95.3", "2\u2009565", "446", "68", ""]
+    assert "beats 6 of 9 published (stored tables)" in cells[0].hint
+    assert "Matrix multiplication · BF16 · from cold · 8192³" in cells[0].text
     latency = rows.cells[rows.keys.index("latency-13")]
     assert latency[1].text == "14.8 ns"
     assert "L1" in latency[0].text
@@ -261,9 +262,29 @@ def test_what_held_it_back_is_said_with_its_figures(finished):
     table = finished.bench.result.table
     table.selectRow(table.rows.keys.index("gemm-bf16-sustained"))
     assert "78 % of the time, 17 % below its maximum" in column.sentence.text()
+    assert "Matrix multiplication · BF16 · sustained" in column.sentence.text()
     finished.bench.show_picture("latency")
     column.evidence_wanted.emit(("gemm-bf16-sustained",))
     assert finished.bench.result.name == "bars"
+
+
+def test_evidence_is_scrolled_into_sight(finished, qapp):
+    last = [row.point_id for group in pictures(finished).bars.groups for row in group.rows if row.top][-1]
+    finished.bench.held_back.evidence_wanted.emit((last,))
+    qapp.processEvents()
+    bars = pictures(finished).bars
+    top, bottom = bars.marked_span()
+    assert bars.row_at((top + bottom) / 2).point_id == last
+    assert bars.visibleRegion().contains(bars.rect().adjusted(0, top, 0, bottom - bars.height()).center())
+
+
+def test_the_table_follows_every_picture(finished, qtbot):
+    rows = finished.bench.result.table
+    finished.bench.show_picture("regions")
+    below = rows.rowAt(2)
+    finished.bench.show_picture("roofline")
+    assert rows.rows.keys[rows.rowAt(2)].startswith("gemm-")
+    assert below != rows.rowAt(2)
 
 
 def choose_other(window, qtbot, index=1):
@@ -323,7 +344,7 @@ def test_a_comparison_is_copied_as_markdown(finished, qtbot, qapp):
     finished.bench.copy()
     lines = qapp.clipboard().text().splitlines()
     assert len(lines) == 2 + len(compare.differences)
-    line = next(line for line in lines if "gemm-bf16" in line and "sustained" in line)
+    line = next(line for line in lines if "Matrix multiplication · BF16 · sustained" in line)
     assert "| 149 TFLOP/s | 134 TFLOP/s | +11.1 % ▲ better |" in line
 
 
@@ -332,8 +353,8 @@ def test_markdown_and_csv_carry_every_figure(finished, qapp, tmp_path):
     text = qapp.clipboard().text()
     count = len(finished.conductor.benching.state.facts.points)
     assert text.count("\n") == 2 + count
-    line = next(line for line in text.splitlines() if "gemm-bf16 | from cold" in line)
-    assert "| 158 TFLOP/s | 157 … 159 | 95.3 | 95.8 | 2565 | 446 | 68 | percentile 71 of 9 published" in line
+    line = next(line for line in text.splitlines() if "Matrix multiplication · BF16 | from cold" in line)
+    assert "| 158 TFLOP/s | 157 … 159 | 95.3 | 95.8 | 2565 | 446 | 68 | beats 6 of 9 published" in line
     finished.bench.result.save(tmp_path / "points.csv")
     lines = (tmp_path / "points.csv").read_text().splitlines()
     assert len(lines) == 1 + count

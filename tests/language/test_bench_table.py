@@ -48,7 +48,7 @@ def test_a_row_tells_value_shares_standing_and_what_the_card_did():
     table = bench_table([point(flags=(Flag.THROTTLED_POWER,))])
     (row,) = table.rows
     assert row == (
-        "gemm-bf16", "8192 × 4096 × 2048, sustained", "165 (163 … 167) TFLOP/s", "95.6 %", "99 %", "62 % of 5",
+        "gemm-bf16", "8192 × 4096 × 2048, sustained", "165 (163 … 167) TFLOP/s", "95.6 %", "99 %", "3 of 5",
         "2520 MHz", "450 W", "71 °C", "held back by the power limit",
     )  # fmt: skip
 

@@ -26,11 +26,11 @@ class BenchPictures(Pictures):
     def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
         self._theme = theme
-        self.bars = Bars(theme)
-        scroll = QScrollArea()
-        scroll.setProperty("role", "clear")
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(self.bars)
+        self.bars = Bars(theme, keyed=True)
+        self._scroll = QScrollArea()
+        self._scroll.setProperty("role", "clear")
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setWidget(self.bars)
         self.sizes = CurvePlot(
             theme,
             _("Bandwidth over size"),
@@ -54,9 +54,8 @@ class BenchPictures(Pictures):
         )
         self.roofline = CurvePlot(theme, _("Roofline"), "", _("FLOP per byte"), decades(), decades(), "TFLOP/s")
         self.compare = ComparePicture(theme, others)
-        legend = _("line: peak at its clock · ▾ sheet · bracket: published")
         pages: dict[str, QWidget] = {
-            "bars": framed(scroll, _("Measured against peak"), legend),
+            "bars": framed(self._scroll, _("Measured against peak"), _("% = of the peak at the clock it ran")),
             "sizes": self.sizes,
             "latency": self.latency,
             "regions": self.regions,
@@ -96,6 +95,18 @@ class BenchPictures(Pictures):
         """Mark figures as evidence in every picture."""
         for picture in (self.bars, self.sizes, self.latency, self.regions, self.roofline):
             picture.mark(point_ids)
+        span = self.bars.marked_span()
+        if span is not None:
+            top, bottom = span
+            self._scroll.ensureVisible(0, (top + bottom) // 2, 0, (bottom - top) * 2)
+
+    def rows_of(self, name: str) -> tuple[str, ...]:
+        """The figures of a picture that shows headlines of several groups, in its order."""
+        if name == "roofline":
+            return tuple(dot.point_id for series in self.roofline.series for dot in series.dots)
+        if name == "compare":
+            return tuple(row.point_id for group in self.compare.bars.groups for row in group.rows if row.point_id)
+        return ()
 
     def markdown(self, facts: RunFacts) -> str:
         """The figures, or beside a comparison what it compares."""

@@ -1,8 +1,7 @@
 # pyright: standard
 """The result of a bench run: its pictures and the columns of its table."""
 
-from gputuner.analysis.headlines import benchmark_of
-from gputuner.gui.bench_words import setting_words, shape_words, untold
+from gputuner.gui.bench_words import figure_words
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_pictures import BenchPictures
 from gputuner.gui.pages.result_view import ResultKind, ResultView
@@ -55,6 +54,5 @@ def _row(point: Point) -> list[Cell]:
 
 
 def _name(point: Point) -> str:
-    parts = (benchmark_of(point), setting_words(untold(point)), shape_words(point))
-    name = " · ".join(part for part in parts if part)
+    name = figure_words(point)
     return "\n".join((name, "; ".join(sentences.flag(flag) for flag in point.flags))) if point.flags else name

@@ -45,6 +45,10 @@ class Pictures(QStackedWidget):
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark figures as evidence in every picture."""
 
+    def rows_of(self, name: str) -> tuple[str, ...]:
+        """Ids of the figures that a picture shows, where it does not show its own figures only."""
+        return ()
+
     def markdown(self, facts: RunFacts) -> str:
         """What is copied beside the shown picture."""
         return markdown(facts.points)

@@ -184,7 +184,9 @@ class ResultView(QWidget):
 
     def _show_rows(self) -> None:
         """Scroll the table to the figures of the shown picture: to the newest while it runs, else to the first."""
-        keys = [point.id for point in self._facts.points if self.name == self._kind.picture_of_figure(point)]
+        keys = list(self.pictures.rows_of(self.name)) or [
+            point.id for point in self._facts.points if self.name == self._kind.picture_of_figure(point)
+        ]
         if keys and self._facts.finished is None:
             self.table.show_key(keys[-1], last=True)
         elif keys:

@@ -57,7 +57,7 @@ class TunePictures(Pictures):
             "peak": framed(
                 self.peaks,
                 _("Measured against peak"),
-                _("mark = sheet; hatched = from cold, before a limit takes hold"),
+                _("mark = sheet; outlined = from cold, before a limit takes hold"),
             ),
             "load": column((self.temperature, 3), (self.power, 3), (self.clock, 2)),
             "together": framed(self.together, _("Two trainings on one card"), _("dashed = 1.00 ×")),

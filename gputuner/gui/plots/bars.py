@@ -1,33 +1,28 @@
 # pyright: standard
 """Horizontal bars with interval, marks and words: measured against peak, together against alone."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from gputuner.gui.fonts import painted
-from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
+from gputuner.gui.plots.bar_key import BarKey, Occurring
+from gputuner.gui.plots.bar_marks import BAR_HEIGHT, BAR_TOP, Band, BarMarks, Sign
+from gputuner.gui.theme import TEXT_SMALL, Theme
 
 ROW, GROUP = 26, 28
 """Height of a row and of a group's heading in pixels."""
 EDGE, GAP = 12, 10
 """Pixels at the edges and between columns."""
-BAR_LEAST = 90.0
-"""Pixels for the bars before notes are shown."""
-NARROWEST = 3.0
-"""An interval narrower than this (pixels) would be a blot on the bar's end."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
-    """A range that others reached, in the row's unit."""
-
-    low: float
-    high: float
-    middle: float | None = None
+SIGN = 14
+"""Pixels for each sign beside a value."""
+NAME_LEAST, BAR_LEAST, BAR_NARROWEST = 72.0, 90.0, 32.0
+"""Pixels: names are cut down to the first so that bars have the second; then bars give way down to the third."""
+NAME_SHARE = 0.6
+"""Share that names take at most of what they and the bars have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +32,23 @@ class BarRow:
     name: str
     text: str
     value: float
-    top: float
+    top: float | None
+    """None: nothing to compare with, so no bar."""
     colour: str
     reference: float | None = None
     """Drawn as an outlined track behind the bar, with a line at its end (a peak)."""
     mark: float | None = None
     """A further figure to compare with, drawn as a small triangle."""
     band: Band | None = None
-    """Drawn as a thin bracket below the bar."""
+    """Drawn as a thin bracket below the bar, a dot where it is one figure."""
     low: float | None = None
     high: float | None = None
     hatched: bool = False
+    """Of another run."""
+    hollow: bool = False
+    """Before a limit took hold."""
+    signs: tuple[Sign, ...] = ()
+    """What a reader must know of the figure, beside its value."""
     note: str = ""
     point_id: str = ""
     hint: str = ""
@@ -63,16 +64,22 @@ class BarGroup:
 
 
 class Bars(QWidget):
-    """Groups of bars, painted: name, bar, value and note, each in a column as wide as its longest words."""
+    """Groups of bars, painted: name, bar, signs, value and note, each in a column as wide as its longest words.
 
-    def __init__(self, theme: Theme) -> None:
+    Notes are never given up: names are cut first (hovering tells them), then bars become narrow.
+    """
+
+    def __init__(self, theme: Theme, *, keyed: bool = False) -> None:
+        """Nothing yet; ``keyed``: a key of the marks stands above the bars."""
         super().__init__()
         self._theme = theme
-        self._names, self._texts, self._notes = 0.0, 0.0, 0.0
+        self._keyed = keyed
+        self._names, self._texts, self._notes, self._signs = 0.0, 0.0, 0.0, 0.0
         self._groups: tuple[BarGroup, ...] = ()
         self._marked: frozenset[str] = frozenset()
         self._stretch = 1.0
         self._font = painted(TEXT_SMALL)
+        self._marks, self._key = BarMarks(theme), BarKey(theme)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
@@ -97,38 +104,77 @@ class Bars(QWidget):
 
         self._names = widest([row.name for row in rows])
         self._texts = widest([row.text for row in rows])
+        self._signs = float(SIGN * max((len(row.signs) for row in rows), default=0))
         notes = widest([row.note for row in rows])
         self._notes = notes + GAP if notes else 0.0
+        self._key.show(self._occurring(rows) if self._keyed else Occurring())
+
+    @staticmethod
+    def _occurring(rows: list[BarRow]) -> Occurring:
+        found = {sign for row in rows for sign in row.signs}
+        return Occurring(
+            peak=any(row.reference is not None for row in rows),
+            sheet=any(row.mark is not None for row in rows),
+            published=any(row.band is not None for row in rows),
+            cold=any(row.hollow for row in rows),
+            other=any(row.hatched for row in rows),
+            signs=tuple(sign for sign in Sign if sign in found),
+        )
 
     @property
     def columns(self) -> tuple[float, float, float, float]:
         """Left ends of bar, value and note, and the right end of the notes, in pixels."""
-        value = self._left() + self._room() + GAP
-        return self._left(), value, value + self._texts + GAP, value + self._texts + self._noted()
+        value = self._left() + self._room() + GAP + self._signs
+        return self._left(), value, value + self._texts + GAP, value + self._texts + self._notes
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What the key explains."""
+        return self._key.words
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark the bars of these points as evidence."""
         self._marked = point_ids
         self.update()
 
+    def marked_span(self) -> tuple[int, int] | None:
+        """Top and bottom of the first marked bar in pixels; None where no bar is marked."""
+        self._stretch = self._roomy()
+        for row, y in self._rows():
+            if row.point_id and row.point_id in self._marked:
+                return int(y), int(y + ROW * self._stretch)
+        return None
+
     def sizeHint(self) -> QSize:
         """Room for all rows."""
-        return QSize(400, 16 + sum(GROUP + ROW * len(group.rows) for group in self._groups))
+        rows = sum(GROUP + ROW * len(group.rows) for group in self._groups)
+        return QSize(400, 16 + int(self._head()) + rows)
 
     def minimumSizeHint(self) -> QSize:
-        """As the size hint, but narrow."""
-        return QSize(260, min(120, self.sizeHint().height()))
+        """Narrow, but wide enough for values and notes."""
+        fixed = 2 * EDGE + 2 * GAP + self._signs + self._texts + self._notes
+        return QSize(int(max(260.0, fixed + NAME_LEAST + BAR_NARROWEST)), min(120, self.sizeHint().height()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The key may need more or fewer lines."""
+        super().resizeEvent(event)
+        if self._keyed and event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+            if self.minimumHeight():
+                self.setMinimumHeight(self.sizeHint().height())
 
     def row_at(self, y: float) -> BarRow | None:
         """The bar at a height in pixels."""
-        top = 6.0
+        return next((row for row, top in self._rows() if top <= y < top + ROW * self._stretch), None)
+
+    def _rows(self) -> Iterator[tuple[BarRow, float]]:
+        """All bars with their upper edge in pixels."""
+        y = 6.0 + self._head()
         for group in self._groups:
-            top += GROUP
+            y += GROUP
             for row in group.rows:
-                if top <= y < top + ROW * self._stretch:
-                    return row
-                top += ROW * self._stretch
-        return None
+                yield row, y
+                y += ROW * self._stretch
 
     def event(self, event: QEvent) -> bool:
         """Hovering over a bar tells its settings and conditions."""
@@ -139,13 +185,14 @@ class Bars(QWidget):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint all groups from the top."""
+        """Paint the key and all groups from the top."""
         painter = QPainter(self)
         painter.fillRect(self.rect(), QColor(self._theme.surface))
         painter.setFont(self._font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._stretch = self._roomy()
-        y = 6.0
+        self._key.paint(painter, QFontMetricsF(self._font), EDGE, 4, self.width() - 2 * EDGE)
+        y = 6.0 + self._head()
         for group in self._groups:
             self._heading(painter, group.title, y)
             y += GROUP
@@ -153,10 +200,14 @@ class Bars(QWidget):
             for row in group.rows:
                 self._row(painter, row, y)
                 y += ROW * self._stretch
-            if group.line is not None and group.rows:
+            if group.line is not None and group.rows and group.rows[0].top:
                 x = self._left() + min(1.0, group.line / group.rows[0].top) * self._room()
                 painter.setPen(QPen(QColor(self._theme.text), 1, Qt.PenStyle.DashLine))
                 painter.drawLine(QPointF(x, top), QPointF(x, y))
+
+    def _head(self) -> float:
+        """Pixels that the key takes."""
+        return self._key.height(QFontMetricsF(self._font), self.width() - 2 * EDGE)
 
     def _roomy(self) -> float:
         """Rows grow up to half as high again where there is room."""
@@ -164,16 +215,19 @@ class Bars(QWidget):
         spare = self.height() - self.sizeHint().height()
         return 1.0 + min(0.5, max(0.0, spare / max(1, rows * ROW)))
 
-    def _left(self) -> float:
-        return EDGE + min(self._names, 0.35 * self.width()) + GAP
+    def _free(self) -> float:
+        """Pixels for names and bars together: what values, signs and notes leave."""
+        return self.width() - 2 * EDGE - 2 * GAP - self._signs - self._texts - self._notes
 
-    def _noted(self) -> float:
-        """Width of the notes; none where the bars would have too little room (hovering tells them)."""
-        rest = self.width() - self._left() - GAP - self._texts - EDGE
-        return self._notes if rest - self._notes >= BAR_LEAST else 0.0
+    def _named(self) -> float:
+        free = self._free()
+        return min(self._names, max(NAME_LEAST, min(free - BAR_LEAST, NAME_SHARE * free)))
+
+    def _left(self) -> float:
+        return EDGE + self._named() + GAP
 
     def _room(self) -> float:
-        return max(40.0, self.width() - self._left() - GAP - self._texts - self._noted() - EDGE)
+        return max(BAR_NARROWEST, self._free() - self._named())
 
     def _heading(self, painter: QPainter, title: str, y: float) -> None:
         painter.setPen(QColor(self._theme.muted))
@@ -182,68 +236,44 @@ class Bars(QWidget):
     def _row(self, painter: QPainter, row: BarRow, y: float) -> None:
         left, room = self._left(), self._room()
         y += ROW * (self._stretch - 1) / 2
-        per = room / max(1e-12, row.top)
         painter.setPen(QColor(self._theme.text))
         align = Qt.AlignmentFlag.AlignVCenter
         name = painter.fontMetrics().elidedText(row.name, Qt.TextElideMode.ElideRight, int(left - GAP - EDGE) + 1)
-        painter.drawText(QRectF(EDGE, y, left - GAP - EDGE + 1, ROW), align, name)
-        bar = QRectF(left, y + 6, min(room, row.value * per), ROW - 12)
+        words = BAR_TOP + BAR_HEIGHT / 2 - ROW / 2
+        painter.drawText(QRectF(EDGE, y + words, left - GAP - EDGE + 1, ROW), align, name)
+        if row.top is not None:
+            self._bar(painter, row, left, room, y)
+        value = left + room + GAP
+        for number, sign in enumerate(row.signs):
+            self._marks.sign(painter, QRectF(value + SIGN * number, y + words + ROW / 2 - 5, 10, 10), sign)
+        value += self._signs
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(QRectF(value, y + words, self._texts + 1, ROW), align | Qt.AlignmentFlag.AlignRight, row.text)
+        if row.note:
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(QRectF(value + self._texts + GAP, y + words, self._notes, ROW), align, row.note)
+
+    def _bar(self, painter: QPainter, row: BarRow, left: float, room: float, y: float) -> None:
+        """The bar with what stands on it."""
+        per = room / max(1e-12, row.top or 0.0)
+
+        def at(value: float) -> float:
+            return left + min(room, value * per)
+
+        bar = QRectF(left, y + BAR_TOP, at(row.value) - left, BAR_HEIGHT)
         if row.reference is not None:
-            painter.setPen(QPen(QColor(self._theme.strong_line), 1))
-            painter.setBrush(QColor(self._theme.sunk))
-            painter.drawRoundedRect(QRectF(left, y + 6, min(room, row.reference * per), ROW - 12), 2, 2)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(row.colour) if not row.hatched else tinted(row.colour, 60))
-        painter.drawRoundedRect(bar, 2, 2)
-        if row.hatched:
-            painter.setPen(QPen(QColor(row.colour), 1.2))
-            painter.setBrush(Qt.BrushStyle.BDiagPattern)
-            painter.drawRoundedRect(bar, 2, 2)
+            self._marks.track(painter, QRectF(left, y + BAR_TOP, at(row.reference) - left, BAR_HEIGHT))
+        self._marks.bar(painter, bar, row.colour, hatched=row.hatched, hollow=row.hollow)
         if row.reference is not None:
-            self._peak(painter, left + min(room, row.reference * per), y)
-        if row.mark is not None and row.mark <= row.top:
-            self._triangle(painter, left + row.mark * per, y)
+            self._marks.peak(painter, at(row.reference), y)
+        if row.mark is not None and row.mark <= (row.top or 0.0):
+            self._marks.triangle(painter, at(row.mark), y)
         if row.band is not None:
-            self._band(painter, row.band, left, per, y)
+            middle = None if row.band.middle is None else at(row.band.middle)
+            self._marks.band(painter, at(row.band.low), at(row.band.high), middle, y)
         if row.low is not None and row.high is not None:
-            self._interval(painter, left + row.low * per, left + row.high * per, y + ROW / 2)
+            self._marks.interval(painter, at(row.low), at(row.high), y)
         if row.point_id and row.point_id in self._marked:
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(QRectF(left - 3, y + 3, bar.width() + 6, ROW - 6), 4, 4)
-        painter.setPen(QColor(self._theme.text))
-        value = left + room + GAP
-        painter.drawText(QRectF(value, y, self._texts + 1, ROW), align | Qt.AlignmentFlag.AlignRight, row.text)
-        if row.note and self._noted():
-            painter.setPen(QColor(self._theme.muted))
-            painter.drawText(QRectF(value + self._texts + GAP, y, self._noted(), ROW), align, row.note)
-
-    def _peak(self, painter: QPainter, x: float, y: float) -> None:
-        """Where the sheet's figure lies, also behind a bar that goes beyond it."""
-        painter.setPen(QPen(QColor(self._theme.text), 1.4))
-        painter.drawLine(QPointF(x, y + 3), QPointF(x, y + ROW - 3))
-
-    def _triangle(self, painter: QPainter, x: float, y: float) -> None:
-        """A small triangle above the bar, its tip on the figure."""
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(self._theme.text))
-        painter.drawPolygon(QPolygonF([QPointF(x - 4, y + 1), QPointF(x + 4, y + 1), QPointF(x, y + 7)]))
-
-    def _band(self, painter: QPainter, band: Band, left: float, per: float, y: float) -> None:
-        """A thin bracket below the bar, a tick at its middle."""
-        room, bottom = self._room(), y + ROW - 3
-        x0, x1 = left + min(room, band.low * per), left + min(room, band.high * per)
-        painter.setPen(QPen(QColor(self._theme.purple), 2))
-        painter.drawLine(QPointF(x0, bottom), QPointF(x1, bottom))
-        painter.setPen(QPen(QColor(self._theme.purple), 1.4))
-        for x, rise in ((x0, 3), (x1, 3), (None if band.middle is None else left + band.middle * per, 5)):
-            if x is not None:
-                painter.drawLine(QPointF(x, bottom), QPointF(x, bottom - rise))
-
-    def _interval(self, painter: QPainter, x0: float, x1: float, middle: float) -> None:
-        if x1 - x0 < NARROWEST:
-            return
-        painter.setPen(QPen(QColor(self._theme.text), 1.4))
-        painter.drawLine(QPointF(x0, middle), QPointF(x1, middle))
-        for x in (x0, x1):
-            painter.drawLine(QPointF(x, middle - 4), QPointF(x, middle + 4))
+            painter.drawRoundedRect(QRectF(left - 3, y + 3, bar.width() + 6, BAR_HEIGHT + 6), 4, 4)

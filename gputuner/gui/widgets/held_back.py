@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from gputuner.analysis.headlines import benchmark_of, headlines
-from gputuner.gui.bench_words import cause_words
+from gputuner.analysis.headlines import headlines
+from gputuner.gui.bench_words import cause_words, figure_words
+from gputuner.gui.cause_words import cause_lines
 from gputuner.gui.widgets.labels import label
 from gputuner.language import benchmarks
 from gputuner.language.words import _
@@ -25,6 +26,7 @@ class HeldBack(QFrame):
         self.setProperty("role", "card")
         self.causes: dict[str, tuple[Point, ...]] = {}
         """Cause → figures."""
+        self._points: list[Point] = []
         self.sentence = label("", "small", wrap=True)
         self._list = QWidget()
         column = QVBoxLayout(self)
@@ -40,9 +42,10 @@ class HeldBack(QFrame):
     def show_points(self, points: Sequence[Point]) -> None:
         """Show the causes of these figures; the most frequent first."""
         found: dict[str, list[Point]] = {}
-        for point in headlines(points):
-            cause = point.extra.get("held_back")
-            if isinstance(cause, str):
+        self._points = headlines(points)
+        for point in self._points:
+            cause = benchmarks.cause(point)
+            if cause:
                 found.setdefault(cause, []).append(point)
         causes = {cause: tuple(of) for cause, of in sorted(found.items(), key=lambda item: -len(item[1]))}
         if causes != self.causes:
@@ -53,7 +56,7 @@ class HeldBack(QFrame):
     def show_one(self, point: Point | None) -> None:
         """Say what held this figure back, with its numbers."""
         words = "" if point is None else benchmarks.held_back(point)
-        self.sentence.setText(f"{benchmark_of(point)}: {words}" if point is not None and words else "")
+        self.sentence.setText(f"{figure_words(point)}: {words}" if point is not None and words else "")
         self.sentence.setVisible(bool(words))
 
     def _rebuild(self) -> None:
@@ -73,8 +76,8 @@ class HeldBack(QFrame):
     def _cause(self, cause: str, points: tuple[Point, ...]) -> QWidget:
         frame = QWidget()
         frame.setProperty("role", "clear")
-        frame.setToolTip("\n".join(f"{benchmark_of(point)}: {benchmarks.held_back(point)}" for point in points))
-        names = ", ".join(dict.fromkeys(benchmark_of(point) for point in points))
+        frame.setToolTip("\n".join(f"{figure_words(point)}: {benchmarks.held_back(point)}" for point in points))
+        names = "\n".join(cause_lines(points, self._points))
         words = QVBoxLayout()
         words.setSpacing(0)
         words.addWidget(label(cause_words(cause), "small", wrap=True))
