@@ -250,6 +250,12 @@ def test_of_a_survey_the_same_setting_is_repeated(lab, suite):
     assert next(p for p in told.points if p.metric == "null_difference").extra["pairs"] == 6
 
 
+def test_every_second_round_has_fresh_processes(lab, suite):
+    suite(entry("gemm-a"), entry("gemm-b"))
+    told = perform(lab, Bench(null=True))
+    assert [work.fresh for work in told.works[2:]] == [False, False, True, True] * 2
+
+
 def test_nothing_measured_twice_is_told(lab, suite):
     suite(entry("gemm-a", phase="search"))
     told = perform(lab, Bench(null=True))
