@@ -156,7 +156,9 @@ def test_stop_cancels_and_keeps_what_was_measured(open_window, invented, qtbot):
     window.tune.refresh()
     assert window.conductor.tune.outcome is Outcome.CANCELLED
     assert len(window.conductor.tune.facts.points) == points
-    assert sentences.outcome(Outcome.CANCELLED)[1:] in window.tune.notice.text
+    assert window.tune.bar.step_text == sentences.outcome(Outcome.CANCELLED)
+    assert not window.tune.notice.isVisible(), "what is kept is said once, in the bar"
+    assert 0.0 < window.tune.bar.progress < 1.0, "the bar stays where the run was stopped"
     assert window.tune.bar.button.text() == "Start"
 
 
@@ -193,9 +195,17 @@ def test_every_outcome_is_told(open_window, invented, qtbot, outcome):
     window.tune.start()
     qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
     window.tune.refresh()
-    assert sentences.outcome(outcome)[1:] in window.tune.notice.text
+    quiet = outcome in (Outcome.COMPLETED, Outcome.CANCELLED)
+    assert quiet or sentences.outcome(outcome)[1:] in window.tune.notice.text
     assert window.tune.bar.open_button.isVisible()
     assert window.tune.bar.step_text == sentences.outcome(outcome)
+
+
+def test_remarks_stand_quietly_in_the_bar_all_of_them(finished):
+    told = [sentences.warning(w.code, w.params) for w in finished.conductor.tune.facts.warnings]
+    assert told
+    assert finished.tune.bar.remarks.splitlines() == list(dict.fromkeys(told))
+    assert not finished.tune.notice.isVisible()
 
 
 def test_a_completed_run_without_remarks_needs_no_panel(open_window, invented, qtbot):
@@ -292,7 +302,7 @@ def test_table_lists_every_figure_with_its_flags(finished):
     cells = rows.cells[rows.keys.index("train-bf16-64-probe")]
     assert cells[1].text == "1210 samples/s"
     assert cells[2].text == "1186 … 1234"
-    assert sentences.flag(facts.points[0].flags[0] if facts.points[0].flags else "throttled:power") in cells[0].text
+    assert sentences.flag(facts.points[0].flags[0] if facts.points[0].flags else "throttled:power") in cells[3].text
 
 
 def test_evidence_marks_the_figures(finished, qtbot):
@@ -305,7 +315,7 @@ def test_evidence_marks_the_figures(finished, qtbot):
     assert finished.tune.result.name == "peak"
 
 
-def test_table_follows_the_picture_and_cuts_no_name(finished, qtbot):
+def test_table_follows_the_picture_and_cuts_no_value(finished, qtbot):
     result = finished.tune.result
     metrics = {point.id: point.metric for point in finished.conductor.tune.facts.points}
     for picture, start in (("peak", "matmul"), ("together", "co_run"), ("batch", "train")):
@@ -314,13 +324,25 @@ def test_table_follows_the_picture_and_cuts_no_name(finished, qtbot):
         last = result.table.verticalScrollBar().value() == result.table.verticalScrollBar().maximum()
         assert metrics[first].startswith(start) or last
     for row in range(len(result.table.rows.keys)):
-        text = result.table.rows.cells[row][0].text
-        room = result.table.columnWidth(0) - 20
-        lines = -(-result.table.fontMetrics().horizontalAdvance(text) // room)
-        assert result.table.rowHeight(row) >= lines * 12, text
+        name = result.table.rows.cells[row][0]
+        assert name.text in name.hint, "a name that is shortened is told on hover"
         value = result.table.fontMetrics().horizontalAdvance(result.table.rows.cells[row][1].text)
         assert value <= result.table.columnWidth(1) - 12, "no value is cut"
     assert result.conditions.startswith("torch ")
+
+
+def test_the_table_shows_whole_rows_only(finished, qtbot):
+    table = finished.tune.result.table
+    for height in (768, 777, 790):
+        finished.resize(1366, height)
+        qtbot.waitUntil(lambda: table.viewport().height() % table.verticalHeader().defaultSectionSize() == 0)
+        assert table.viewport().height() >= 4 * table.verticalHeader().defaultSectionSize()
+
+
+def test_remarks_have_a_column_where_there_are_any(finished, invented):
+    table = finished.tune.result.table
+    remarks = [cells[3].text for cells in table.rows.cells]
+    assert table.isColumnHidden(3) is not any(remarks)
 
 
 def test_nothing_is_cut_in_the_smallest_window(finished, qtbot):

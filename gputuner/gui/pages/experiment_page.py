@@ -213,22 +213,28 @@ class ExperimentPage(QWidget):
     def _show_bar(self) -> None:
         state, step = self._state, self._state.facts.step
         name = self._card_name()
+        remarks = dict.fromkeys(sentences.warning(w.code, w.params) for w in state.facts.warnings)
+        self.bar.show_remarks(tuple(remarks) if state.phase is not Phase.REFUSED else ())
         if not state.busy:
-            done = 1.0 if state.outcome is Outcome.COMPLETED else 0.0
-            self.bar.show_idle(name, self._idle_words(), self.can_start, done)
+            self.bar.show_idle(name, self._idle_words(), self.can_start, self._done())
             return
-        words = _("starting the measuring process…")
-        done, left = 0.0, ""
+        words, left = _("starting the measuring process…"), ""
         if step is not None:
             what = sentences.step(step.label, step.params)
             words = _("step {index} of {total} · {what}").format(index=step.index, total=step.total, what=what)
-            done = (step.index - 1 + state.facts.step_fraction) / max(1, step.total)
             left = _("about {time} left").format(time=numbers.duration(round(state.facts.remaining_s)))
             if told := self._step_words():
                 words = f"{words} · {told}"
         if state.phase is Phase.STOPPING:
             words = _("stopping; what was measured is kept")
-        self.bar.show_running(name, words, left, done, state.phase is Phase.STOPPING)
+        self.bar.show_running(name, words, left, self._done(), state.phase is Phase.STOPPING)
+
+    def _done(self) -> float:
+        """Share of the steps that is done, 0–1; it stays where a run was stopped."""
+        facts, step = self._state.facts, self._state.facts.step
+        if self._state.outcome is Outcome.COMPLETED:
+            return 1.0
+        return (step.index - 1 + facts.step_fraction) / max(1, step.total) if step is not None else 0.0
 
     def _step_words(self) -> str:
         facts = self._state.facts
@@ -251,18 +257,15 @@ class ExperimentPage(QWidget):
             return _("The run could not be done"), _error_words(state.error), ""
         finished = facts.finished
         if state.phase is Phase.OVER and finished is not None:
-            told = [sentences.warning(w.code, w.params) for w in facts.warnings]
-            if finished.error_code is not None:
+            told: list[str] = []
+            if finished.error_code is not None and finished.outcome is not Outcome.CANCELLED:
                 told.insert(0, sentences.error(finished.error_code, finished.error_params, finished.error_text))
             if finished.settings_restored is False:
                 told.insert(0, _("The card's settings could not all be put back"))
-            if finished.outcome is Outcome.COMPLETED and not told and facts.points:
+            if finished.outcome in (Outcome.COMPLETED, Outcome.CANCELLED) and not told:
                 return "", "", ""  # the bar says it
             title = sentences.outcome(finished.outcome)
             return title[:1].upper() + title[1:], "\n".join(dict.fromkeys(told)), ""
-        if state.busy and facts.warnings:
-            last = facts.warnings[-1]
-            return sentences.warning(last.code, last.params), "", ""
         if state.phase is Phase.IDLE:
             if self.setup.card is None:
                 return _("No card to measure"), sentences.error("no_cards"), ""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -16,9 +17,12 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.flow import FlowLayout
 from gputuner.gui.widgets.labels import Elided, card
 from gputuner.gui.widgets.save import ask_where
-from gputuner.gui.widgets.tables import Cell, Column, Table
+from gputuner.gui.widgets.tables import Cell, Column, Table, WholeRows
 from gputuner.language.words import _
 from gputuner.model.points import Point
+
+LEAST_ROWS = 4
+"""Rows of the table that are always seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,14 +60,14 @@ class ResultView(QWidget):
             kind.columns,
             _("measured figures"),
             row_height=22,
-            wrap=True,
         )
+        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a name tells figures apart
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
         frame = card()
         inside = QVBoxLayout(frame)
         inside.setContentsMargins(4, 2, 4, 4)
         inside.setSpacing(2)
-        inside.addWidget(self.table)
+        inside.addWidget(WholeRows(self.table, LEAST_ROWS), 1)
         self._conditions = Elided()
         self._conditions.setContentsMargins(9, 0, 9, 2)
         last = QHBoxLayout()
@@ -77,7 +81,6 @@ class ResultView(QWidget):
         layout.addLayout(self._buttons(last))
         layout.addWidget(self.pictures, 3)
         layout.addWidget(frame, 1)
-        frame.setMinimumHeight(124)
         self.show_name(next(iter(kind.titles)), chosen=False)
 
     def _buttons(self, last: QHBoxLayout) -> FlowLayout:
@@ -155,8 +158,14 @@ class ResultView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave intervals out of a narrow table (hovering over a figure tells them)."""
         super().resizeEvent(event)
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        """Columns that have something to say, and room to say it."""
+        cells = self.table.rows.cells
         for number, width in self._kind.hides.items():
-            self.table.setColumnHidden(number, self.width() < width)
+            silent = bool(cells) and not any(row[number].text for row in cells)
+            self.table.setColumnHidden(number, silent or self.width() < width)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what came while hidden."""
@@ -170,6 +179,7 @@ class ResultView(QWidget):
             self._drawn = key
             self.pictures.show_facts(facts)
             self.table.rows.show_rows([(point.id, self._kind.row(point)) for point in facts.points])
+            self._show_columns()
             self._show_rows()
         else:
             self.pictures.show_trace(facts)

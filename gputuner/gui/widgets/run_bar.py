@@ -1,6 +1,8 @@
 # pyright: standard
 """The bar on top of an experiment: what it does now, how far it is, Start or Stop."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
 
@@ -27,11 +29,14 @@ class RunBar(QFrame):
         self.setProperty("role", "card")
         self._theme = theme
         self._running = False
+        self._said = ""
         self._about = Elided()
         self._step = Elided("", "small")
         self._left = label("", "muted")
         tabular(self._left)
         self._bar = Bar(theme, theme.accent)
+        self._remarks = Elided()
+        self._remarks.hide()
         self.button = QPushButton()
         self.button.setIconSize(QSize(12, 12))
         self.button.setMinimumWidth(96)
@@ -47,6 +52,7 @@ class RunBar(QFrame):
         middle.setSpacing(4)
         middle.addLayout(words)
         middle.addWidget(self._bar)
+        middle.addWidget(self._remarks)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 8, 12, 8)
         layout.setSpacing(12)
@@ -66,6 +72,17 @@ class RunBar(QFrame):
     def left_text(self) -> str:
         """What it says of the time left."""
         return self._left.text()
+
+    @property
+    def remarks(self) -> str:
+        """All remarks on the run, a line each."""
+        return self._said
+
+    def show_remarks(self, texts: Sequence[str]) -> None:
+        """Say quietly what a reader must know of the run: in one line, all of it on hover."""
+        self._said = "\n".join(texts)
+        self._remarks.show_text(" · ".join(texts), self._said)
+        self._remarks.setVisible(bool(texts))
 
     @property
     def progress(self) -> float | None:

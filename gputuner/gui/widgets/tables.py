@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme
 
-PADDING = 20
-"""Pixels left and right of a cell's text together."""
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -90,21 +88,10 @@ class Rows(QAbstractTableModel):
         return None
 
 
-class OneLine(QStyledItemDelegate):
-    """Figures stay on one line in a table whose words wrap."""
-
-    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Without wrapping."""
-        super().initStyleOption(option, index)
-        option.features &= ~QStyleOptionViewItem.ViewItemFeature.WrapText  # type: ignore[attr-defined]
-
-
 class Table(QTableView):
     """A quiet read-only table."""
 
-    def __init__(
-        self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24, wrap: bool = False
-    ) -> None:
+    def __init__(self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24) -> None:
         super().__init__()
         self.rows = Rows(theme, columns)
         self._wanted: tuple[str, bool] | None = None
@@ -112,13 +99,11 @@ class Table(QTableView):
         self.setModel(self.rows)
         self.setAccessibleName(name)
         self.setShowGrid(False)
-        self.setWordWrap(wrap)
+        self.setWordWrap(False)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(row_height)
         self.verticalHeader().setMinimumSectionSize(row_height)
-        if wrap:
-            self.setTextElideMode(Qt.TextElideMode.ElideNone)
-            self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionsClickable(False)
@@ -126,44 +111,26 @@ class Table(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
         digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
-        one_line = OneLine(self)
         for number, column in enumerate(columns):
-            if column.right:
-                self.setItemDelegateForColumn(number, one_line)
             if column.width:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
                 self.setColumnWidth(number, column.width * digit + 14)
             else:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
 
-    def sizeHintForRow(self, row: int) -> int:
-        """Height of a row whose cells wrap (the style's own answer forgets the padding)."""
-        if not self.wordWrap():
-            return super().sizeHintForRow(row)
-        metrics = QFontMetrics(painted(TEXT_SMALL))
-        flags = Qt.TextFlag.TextWordWrap
-        heights = [
-            metrics.boundingRect(0, 0, self.columnWidth(column) - PADDING, 999, flags, cell.text).height()
-            for column, cell in enumerate(self.rows.cells[row])
-            if not self.rows.columns[column].right
-        ]
-        return max([self.verticalHeader().minimumSectionSize(), *(height + 6 for height in heights)])
-
     def show_key(self, key: str, last: bool = False) -> None:
         """Scroll so that the row of ``key`` is the first (or the last) that is seen."""
         hints = QAbstractItemView.ScrollHint
         place = hints.PositionAtBottom if last else hints.PositionAtTop
         self._wanted = key, last
-        if self.wordWrap():
-            self.resizeRowsToContents()  # else the heights change after the scrolling
         self.scrollTo(self.rows.index(self.rows.keys.index(key), 0), place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Rows wrap anew: keep the wanted row where it was, unless the user has scrolled since."""
+        """Keep the wanted row where it was, unless the user has scrolled since."""
         super().resizeEvent(event)
         if self._wanted is not None and self._wanted[0] in self.rows.keys:
             self.show_key(*self._wanted)
@@ -184,3 +151,27 @@ class Table(QTableView):
         """Key of the current row."""
         index = self.currentIndex()
         return self.rows.keys[index.row()] if index.isValid() else None
+
+
+class WholeRows(QWidget):
+    """Holds a table as high as whole rows need: none is sliced at the lower edge."""
+
+    def __init__(self, table: Table, least: int) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self._table = table
+        table.setParent(self)
+        self.setMinimumHeight(self._height(least))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the table the room that whole rows fill."""
+        super().resizeEvent(event)
+        row = self._table.verticalHeader().defaultSectionSize()
+        rows = max(1, (self.height() - self._height(0)) // row)
+        self._table.setGeometry(0, 0, self.width(), min(self.height(), self._height(rows)))
+
+    def _height(self, rows: int) -> int:
+        """Pixels of a table with so many rows."""
+        table = self._table
+        frame = 2 * table.frameWidth()
+        return table.horizontalHeader().height() + rows * table.verticalHeader().defaultSectionSize() + frame
