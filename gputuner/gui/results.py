@@ -40,11 +40,6 @@ def interval_words(point: Point) -> str:
     return f"{numbers.number(spread.ci95_low / factor)} … {numbers.number(spread.ci95_high / factor)}"
 
 
-def figure_name(point: Point) -> str:
-    """What a figure is of."""
-    return f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
-
-
 def point_hint(point: Point) -> str:
     """Settings and conditions of a figure as several lines."""
     lines = [f"{sentences.metric(point.metric)}: {value_words(point)}", sentences.point_title(point)]

@@ -14,8 +14,8 @@ from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
-INTERVAL, CONDITIONS = 620, 520
-"""Below these widths in pixels the table has no intervals, and no clock, power and temperature."""
+INTERVAL, CONDITIONS, REMARKS = 860, 720, 480
+"""Below these widths in pixels the table has no intervals, no clock, power and temperature, and no remarks."""
 
 
 def bench_result(theme: Theme, others: Others) -> ResultView:
@@ -25,16 +25,17 @@ def bench_result(theme: Theme, others: Others) -> ResultView:
         picture_of_step=bench_picture_of_step,
         picture_of_figure=bench_picture_of_figure,
         columns=[
-            Column(_("Figure and remarks"), 0),
+            Column(_("Figure"), 0),
             Column(_("Value"), 12, right=True),
             Column(_("95 % interval"), 13, right=True),
             Column(_("% of peak"), 8, right=True),
             Column("MHz", 5, right=True),
             Column("W", 5, right=True),
             Column("°C", 4, right=True),
+            Column(_("Remarks"), 14),
         ],
         row=_row,
-        hides={2: INTERVAL, 4: CONDITIONS, 5: CONDITIONS, 6: CONDITIONS},
+        hides={2: INTERVAL, 4: CONDITIONS, 5: CONDITIONS, 6: CONDITIONS, 7: REMARKS},
     )
     return ResultView(theme, kind, BenchPictures(theme, others))
 
@@ -48,11 +49,8 @@ def _row(point: Point) -> list[Cell]:
         if conditions is not None
         else (None, None, None)
     )
-    cells = [Cell(_name(point), hint), Cell(value_words(point), hint), Cell(interval_words(point), hint, True)]
+    name, remarks = figure_words(point), [sentences.flag(flag) for flag in point.flags]
+    cells = [Cell(name, f"{name}\n{hint}"), Cell(value_words(point), hint), Cell(interval_words(point), hint, True)]
     cells.append(Cell(numbers.MISSING if share is None else f"{share * 100:.1f}", hint))
-    return cells + [Cell(numbers.MISSING if entry is None else f"{entry:.0f}", hint, True) for entry in measured]
-
-
-def _name(point: Point) -> str:
-    name = figure_words(point)
-    return "\n".join((name, "; ".join(sentences.flag(flag) for flag in point.flags))) if point.flags else name
+    cells += [Cell(numbers.MISSING if entry is None else numbers.grouped(entry), hint, True) for entry in measured]
+    return [*cells, Cell("; ".join(remarks), "\n".join(remarks), True)]
