@@ -1,5 +1,6 @@
 """The dry run: the same plan, performed by the simulated worker of the recognised card. Touches nothing."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,8 +15,8 @@ from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CardInfo
-from gputuner.model.events import StepFinished, StepStarted
-from gputuner.model.planned import PlannedStep
+from gputuner.model.events import StepFinished, StepStarted, Warned
+from gputuner.model.planned import PlannedStep, Rehearsed
 from gputuner.model.samples import CardProcesses, Sample
 from gputuner.model.steps import Runtime
 from gputuner.telemetry.feed import Tick
@@ -23,14 +24,17 @@ from gputuner.telemetry.rates import Rates
 
 STAND_IN = "rtx-3060-12g"
 """Plays cards that the catalogue does not know."""
+LEFT_OUT = frozenset({"benchmark_unavailable", "benchmark_skipped", "benchmark_gap"})
+"""Warnings that hold for the real run too: of what will not be done, and why."""
 
 
 class _Renamed:
-    """The simulated stage's inbox, whose ticks are of the real card: a load without telemetry would be stopped."""
+    """The simulated stage's inbox, whose ticks are of the real cards: a load without telemetry would be stopped."""
 
-    def __init__(self, inbox: Inbox, card: str) -> None:
+    def __init__(self, inbox: Inbox, names: Mapping[str, str]) -> None:
+        """``names``: UUID of the real card by that of its player."""
         self._inbox = inbox
-        self._card = card
+        self._names = names
 
     def put(self, item: Item) -> None:
         self._inbox.put(item)
@@ -42,28 +46,29 @@ class _Renamed:
         return TickArrived(tick=Tick(t_ns=item.tick.t_ns, samples=tuple(self._of(s) for s in item.tick.samples)))
 
     def _of(self, sample: Sample) -> Sample:
-        return replace(sample, card=self._card)
+        return replace(sample, card=self._names[sample.card])
 
 
 class _Rehearsal:
-    """A simulated stage that answers under the real card's name."""
+    """A simulated stage that answers under the real cards' names."""
 
-    def __init__(self, stage: SimulatedStage, card: CardInfo) -> None:
+    def __init__(self, stage: SimulatedStage, cards: Sequence[CardInfo]) -> None:
         self._stage = stage
-        self._card = card
-        self._player = stage.cards()[0]
+        self._cards = tuple(cards)
+        self._players = {card.uuid: player for card, player in zip(cards, stage.cards(), strict=True)}
         self.clock, self.clock_kind, self.origin = stage.clock, stage.clock_kind, stage.origin
-        self.inbox: Inbox = _Renamed(stage.inbox, card.uuid)
+        names = {player.uuid: uuid for uuid, player in self._players.items()}
+        self.inbox: Inbox = _Renamed(stage.inbox, names)
         self.sampling_hz, self.host, self.source = stage.sampling_hz, stage.host, stage.source
 
     def cards(self) -> tuple[CardInfo, ...]:
-        return (self._card,)
+        return self._cards
 
     def processes(self, card: str) -> CardProcesses | None:
         return None
 
     def latest(self, card: str) -> Sample | None:
-        found = self._stage.latest(self._player.uuid)
+        found = self._stage.latest(self._players[card].uuid)
         return replace(found, card=card) if found else None
 
     def spawn(
@@ -75,30 +80,48 @@ class _Rehearsal:
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
     ) -> Worker:
-        return self._stage.spawn(worker_id, self._player, memory_cap_bytes)
+        beside = tuple(self._players[peer].uuid for peer in peers)
+        return self._stage.spawn(worker_id, self._players[card.uuid], memory_cap_bytes, peers=beside)
 
     def close(self) -> None:
         self._stage.close()
 
 
-def rehearse(spec: Experiment, card: CardInfo, memory_cap_bytes: int | None) -> tuple[PlannedStep, ...]:
-    """The steps of ``spec`` on ``card`` as its model would take them, with the seconds that they would take."""
+def rehearse(
+    spec: Experiment, card: CardInfo, memory_cap_bytes: int | None, beside: Sequence[CardInfo] = ()
+) -> Rehearsed:
+    """The steps of ``spec`` on ``card`` as its model would take them, and what it would say.
+
+    ``beside``: further cards that it may use.
+    """
+    cards = (card, *beside)
     catalog = processor_catalog(card) if card.is_cpu else load()
-    known = PROCESSOR if card.is_cpu else card.catalog.catalog_id if card.catalog else None
-    player = known if known in catalog.ids else STAND_IN
 
     def open_stage() -> _Rehearsal:
-        stage = stages.simulated_stage([str(player)], Rates(), 0, stages.host_of(Path.cwd()), catalog)
-        return _Rehearsal(stage, card)
+        players = [_player(each, catalog.ids) for each in cards]
+        return _Rehearsal(stages.simulated_stage(players, Rates(), 0, stages.host_of(Path.cwd()), catalog), cards)
 
     engine = Engine(open_stage, None, None, KNOWLEDGE)
-    run = engine.start(spec, Options(cards=(card.uuid,), share=True, memory_cap_bytes=memory_cap_bytes))
+    others = tuple(each.uuid for each in beside)
+    options = Options(cards=(card.uuid,), share=True, memory_cap_bytes=memory_cap_bytes, beside=others)
     steps: list[PlannedStep] = []
+    warned: list[Warned] = []
     started_ns = 0
-    for event in run:
-        if isinstance(event, StepStarted):
-            started_ns = event.t_ns
-            steps.append(PlannedStep(label=event.label, params=event.params, expected_s=event.expected_s))
-        elif isinstance(event, StepFinished):
-            steps[-1] = replace(steps[-1], expected_s=round((event.t_ns - started_ns) / 1e9, 1))
-    return tuple(steps)
+    for event in engine.start(spec, options):
+        match event:
+            case StepStarted():
+                started_ns = event.t_ns
+                steps.append(PlannedStep(label=event.label, params=event.params, expected_s=event.expected_s))
+            case StepFinished():
+                steps[-1] = replace(steps[-1], expected_s=round((event.t_ns - started_ns) / 1e9, 1))
+            case Warned() if event.code in LEFT_OUT:
+                warned.append(event)
+            case _:
+                pass
+    return Rehearsed(steps=tuple(steps), warned=tuple(warned))
+
+
+def _player(card: CardInfo, known: Sequence[str]) -> str:
+    """The model that plays ``card``."""
+    wanted = PROCESSOR if card.is_cpu else card.catalog.catalog_id if card.catalog else None
+    return str(wanted) if wanted in known else STAND_IN

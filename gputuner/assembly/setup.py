@@ -35,7 +35,7 @@ from gputuner.model.errors import (
 )
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
-from gputuner.model.planned import PlannedStep
+from gputuner.model.planned import PlannedStep, Rehearsed
 from gputuner.model.quantities import Quantity
 from gputuner.model.steps import Warn
 from gputuner.sessions.library import SessionLibrary
@@ -139,6 +139,9 @@ class Setup:
         if not cards:
             raise self._no_cards()
         if selection is not None:
+            if CPU_CARD in entries and not any(c.is_cpu for c in cards):
+                code = "no_processor_simulated" if self.simulate else "no_processor_replayed"
+                raise UsageError(code, f"there is no processor among the {self.origin.value} cards")
             if all(c.is_cpu for c in cards) and (cards_named := entries - {CPU_CARD, ALL, ""}):
                 raise NoCard("no_nvidia_card", "there is no NVIDIA card here", selector=", ".join(sorted(cards_named)))
             uuids = select(selection, cards)
@@ -207,9 +210,14 @@ class Setup:
         others = tuple(card for card in self.cards() if card.uuid not in chosen and not card.is_cpu)
         return self.seen().shown(others)
 
+    def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
+        """What ``start`` would do and leave out; touches nothing."""
+        beside = self._beside((card,)) if spec.needs_worker and not card.is_cpu else ()
+        return rehearse(spec, card, self._cap_bytes(card), beside)
+
     def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool = False) -> Sequence[PlannedStep]:
         """The steps that ``start`` would take; touches nothing."""
-        return rehearse(spec, cards[0], self._cap_bytes(cards[0]))
+        return self.rehearse(spec, cards[0]).steps
 
     def doctor(self) -> tuple[Finding, ...]:
         """What on this machine stands in the way."""

@@ -38,9 +38,11 @@ def show_markdown(output: Output, cards: Sequence[CardInfo], points: Sequence[Po
 
 def show_points(output: Output, points: Sequence[Point]) -> None:
     """Table, causes, null check, sources."""
-    from gputuner.language.bench_table import bench_table, held_back_lines, null_table, sources
+    from gputuner.language.bench_table import bench_table, best_line, held_back_lines, null_note, null_table, sources
 
     output.show(bench_table(points))
+    if told := best_line(points):
+        output.line(told)
     if lines := held_back_lines(points):
         output.heading(_("What held it back"))
         for line in lines:
@@ -49,6 +51,7 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
     if null.rows:
         output.heading(_("The same again: how far equal measurements lie apart"))
         output.show(null)
+        output.line(null_note())
     if told := sources(points):
         output.heading(_("Published figures of this very card"))
         for line in told:

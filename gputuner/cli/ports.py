@@ -4,7 +4,7 @@
 the first use of ``feed``, ``cards`` or ``select``, so that ``sessions`` and ``--help`` work on any machine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -16,8 +16,8 @@ from gputuner.model.errors import GputunerError
 from gputuner.model.events import Event, Outcome, RunStarted, Warned
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint, TorchFingerprint
+from gputuner.model.planned import Rehearsed
 from gputuner.model.points import Point
-from gputuner.model.readings import Scalar
 from gputuner.telemetry.feed import Feed, Notice
 
 if TYPE_CHECKING:
@@ -43,25 +43,6 @@ class Run(Protocol):
 
     def cancel(self) -> None:
         """End the run early; idempotent, from any thread or signal handler."""
-        ...
-
-
-class PlannedStep(Protocol):
-    """One step of a dry run."""
-
-    @property
-    def label(self) -> str:
-        """Stable key of the step's words."""
-        ...
-
-    @property
-    def params(self) -> Mapping[str, Scalar]:
-        """What the step is done to."""
-        ...
-
-    @property
-    def expected_s(self) -> float:
-        """Seconds it should take."""
         ...
 
 
@@ -286,8 +267,8 @@ class Setup(Protocol):
         """
         ...
 
-    def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool) -> Sequence[PlannedStep]:
-        """The steps that ``start`` would take; touches nothing."""
+    def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
+        """What ``start`` would do and leave out; touches nothing."""
         ...
 
     def doctor(self) -> Sequence[Finding]:

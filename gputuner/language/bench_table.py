@@ -1,9 +1,11 @@
 """The figures of a bench run in words: one row each, what held them back, where the published figures come from."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from gputuner.analysis.headlines import benchmark_of, headlines
-from gputuner.language.benchmarks import held_back, level
+from gputuner.analysis.headlines import BESIDE, WORST_TOO, benchmark_of, headlines
+from gputuner.language.benchmarks import cause, held_back, level
+from gputuner.language.names import metric
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import point_unit, point_value, settings
 from gputuner.language.tables import Table, bullets, markdown
@@ -17,6 +19,12 @@ _TOLD = frozenset({*SHAPE, "transposed", "level", "null"})
 NULL = "null_difference"
 ENOUGH_FOR_SHARE = 10
 """Published figures from which on the share that is beaten says more than their number."""
+RIGHT, WRAPS, LEAST = (2, 3, 4, 5, 6, 7, 8), (1, 2, 5, 9), (8, 7, 6, 4, 5)
+"""Of the columns of ``bench_table``: aligned to the right, of text, and those that say least."""
+_IN_SENTENCE = (
+    "held_back_share", "held_back_lost", "held_back_beside_share", "fraction_of_peak_at_clock", "fraction_of_link",
+)  # fmt: skip
+"""Shares that the sentence on what held a figure back tells."""
 _VALUES: dict[str, dict[Scalar, str]] = {
     "direction": {
         "host_to_device": N_("host → card"),
@@ -62,32 +70,64 @@ def published_words(point: Point) -> str:
 
 def beaten_words(point: Point) -> str:
     """How many of the published figures one beats: a share only of enough of them; empty where that is not known."""
-    rank, count = point.extra.get("published_percentile"), point.extra.get("published_n")
-    if not isinstance(rank, int | float) or not isinstance(count, int):
+    rank, count, worse = (point.extra.get(f"published_{name}") for name in ("percentile", "n", "worse"))
+    if not isinstance(count, int):
         return ""
-    if count >= ENOUGH_FOR_SHARE:
+    if isinstance(rank, int | float) and count >= ENOUGH_FOR_SHARE:
         return _("{rank} % of {n}").format(rank=round(rank), n=count)
-    return _("{beaten} of {n}").format(beaten=int(rank * count / 100.0 + 1e-9), n=count)
+    if not isinstance(worse, int) and isinstance(rank, int | float):
+        worse = int(rank * count / 100.0 + 1e-9)
+    return _("{beaten} of {n}").format(beaten=worse, n=count) if isinstance(worse, int) else ""
 
 
 def bench_table(points: Sequence[Point]) -> Table:
     """One row for each headline: value with interval, shares, standing, what the card did, remarks."""
-    rows = [_row(point) for point in headlines(points)]
+    rows = [_row(point, of) for point, of in titled(headlines(points))]
     headers = (
         _("benchmark"), _("of"), _("value"), _("of peak at clock"), _("of sheet"), _("beats published"), _("clock"),
         _("power"), _("temperature"), _("remarks"),
     )  # fmt: skip
-    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4, 5, 6, 7, 8)).without_empty()
+    return Table(headers=headers, rows=tuple(rows), right=RIGHT, wraps=WRAPS, least=LEAST).without_empty()
 
 
-def _row(point: Point) -> tuple[str, ...]:
+def titled(points: Sequence[Point]) -> list[tuple[Point, str]]:
+    """Each headline with what it is of: its name where the benchmark has several figures, slowest and fastest place."""
+    kinds: dict[str, set[str]] = {}
+    ends: dict[tuple[str, str], list[float]] = {}
+    for point in points:
+        kinds.setdefault(benchmark_of(point), set()).add(point.metric)
+        ends.setdefault((point.card, point.metric), []).append(point.value)
+    result: list[tuple[Point, str]] = []
+    for point in points:
+        kind = metric(point.metric) if "benchmark" in point.extra and len(kinds[benchmark_of(point)]) > 1 else ""
+        values = ends[point.card, point.metric]
+        end = ""
+        if point.metric in WORST_TOO and "region" not in point.params and min(values) < max(values):
+            end = _("slowest") if point.value == min(values) else _("fastest") if point.value == max(values) else ""
+        result.append((point, listed((end, kind, of_words(point)))))
+    return result
+
+
+def best_line(points: Iterable[Point]) -> str:
+    """That of several shapes, sizes and batches the best stands in the table; empty where all stand there."""
+    told = [point for point in points if point.metric not in BESIDE]
+    shown = len(headlines(told))
+    if shown == len(told):
+        return ""
+    return _(
+        "Shown are {shown} of {n} figures: of several shapes, sizes and batches the best. --json and the stored "
+        "session have all."
+    ).format(shown=shown, n=len(told))
+
+
+def _row(point: Point, of: str) -> tuple[str, ...]:
     seen = point.conditions
     clock, power, heat = (seen.sm_clock_mhz, seen.power_w, seen.core_temperature_end_c) if seen else (None, None, None)
     in_band = point.extra.get("clock_mhz")
     clock = float(in_band) if clock is None and isinstance(in_band, int | float) else clock
     return (
         benchmark_of(point),
-        of_words(point),
+        of,
         point_value(point),
         _share(point.extra.get("fraction_of_peak_at_clock", point.extra.get("fraction_of_link"))),
         _share(point.extra.get("fraction_of_sheet")),
@@ -108,17 +148,62 @@ def _share(figure: Scalar | None) -> str:
 
 
 def held_back_lines(points: Sequence[Point]) -> list[str]:
-    """What held each headline back, one sentence a line; benchmarks with the same sentence share a line."""
+    """What held the headlines back: a line for each benchmark and cause, with the range of its figures.
+
+    Settings are named where a benchmark's figures were held back by different causes; benchmarks with the same sentence
+    share a line.
+    """
+    shown = [(point, of) for point, of in titled(headlines(points)) if held_back(point)]
+    groups: dict[tuple[str, ...], list[tuple[Point, str]]] = {}
+    for point, of in shown:
+        groups.setdefault((benchmark_of(point), *_kind(point)), []).append((point, of))
     by_sentence: dict[str, list[str]] = {}
-    for point in headlines(points):
-        if sentence := held_back(point):
-            cold = {"phase": "burst"} if point.params.get("phase") == "burst" else {}
-            name = listed((benchmark_of(point), settings(cold)))
-            by_sentence.setdefault(sentence, []).append(name)
-    lines: list[str] = []
-    for sentence, names in by_sentence.items():
-        lines.append(_("{what}: {of}").format(what=listed(dict.fromkeys(names)), of=sentence))
-    return lines
+    for group in groups.values():
+        name = benchmark_of(group[0][0])
+        others = [of for point, of in shown if benchmark_of(point) == name and (point, of) not in group]
+        of = _apart([of for _point, of in group], others)
+        what = _("{benchmark} ({settings})").format(benchmark=name, settings=of) if of else name
+        by_sentence.setdefault(held_back(_ranged([point for point, _of in group])), []).append(what)
+    return [
+        _("{what}: {of}").format(what=listed(dict.fromkeys(names)), of=sentence)
+        for sentence, names in by_sentence.items()
+    ]
+
+
+def _apart(group: Sequence[str], others: Sequence[str]) -> str:
+    """What tells the settings of a group from the others: one word of all of them alone, else each in short."""
+    if not others:
+        return ""
+    comma = _(", ")
+    inner, outer = [of.split(comma) for of in group], [of.split(comma) for of in others]
+    own = [part for part in inner[0] if all(part in of for of in inner) and not any(part in of for of in outer)]
+    if own:
+        return own[0]
+    short = [comma.join(part for part in of if not all(part in each for each in (*inner, *outer))) for of in inner]
+    return "; ".join(dict.fromkeys(few or of for few, of in zip(short, group, strict=True)))
+
+
+def _kind(point: Point) -> tuple[str, ...]:
+    """What makes two sentences say the same but for their figures."""
+    extra = point.extra
+    open_ = [str(extra.get(name)) for name in ("held_back_most", "held_back_beside")]
+    known = [str(name in extra) for name in ("held_back_lost", "fraction_of_link", "fraction_of_peak_at_clock")]
+    return cause(point), *open_, *known
+
+
+def _ranged(points: Sequence[Point]) -> Point:
+    """The first, with the range over all of each figure that its sentence tells."""
+    extra = dict(points[0].extra)
+    for name in _IN_SENTENCE:
+        figures = [float(f) for point in points if isinstance(f := point.extra.get(name), int | float)]
+        low, high = _percents(min(figures, default=0.0)), _percents(max(figures, default=0.0))
+        if figures and low != high:
+            extra[name] = _("{low} … {high} %").format(low=low, high=high)
+    return replace(points[0], extra=extra)
+
+
+def _percents(share: float) -> str:
+    return number(100.0 * share)
 
 
 def sources(points: Iterable[Point]) -> list[str]:
@@ -147,9 +232,14 @@ def null_table(points: Iterable[Point]) -> Table:
     ]
     headers = (
         _("benchmark"), _("pairs"), _("median difference"), _("largest"), _("intervals apart"),
-        _("called by --against"),
+        _("beyond the limit of --against"),
     )  # fmt: skip
     return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5))
+
+
+def null_note() -> str:
+    """What the check can say, and what not."""
+    return _("Within one run, every second time in a fresh process; between runs equal measurements lie further apart.")
 
 
 def _percent(figure: Scalar | None) -> str:
@@ -161,10 +251,12 @@ def bench_markdown(points: Sequence[Point], title: str) -> str:
     """All of it as one Markdown text."""
     held, again, published = _("What held it back"), _("The same again"), _("Published figures")
     parts = [f"## {title}\n", markdown(bench_table(points))]
+    if told := best_line(points):
+        parts.append(f"{told}\n")
     if lines := held_back_lines(points):
         parts += [f"### {held}\n", bullets(lines)]
     if (null := null_table(points)).rows:
-        parts += [f"### {again}\n", markdown(null)]
+        parts += [f"### {again}\n", markdown(null), f"{null_note()}\n"]
     if told := sources(points):
         parts += [f"### {published}\n", bullets(told)]
     return "\n".join(parts)

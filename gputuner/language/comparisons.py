@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.analysis.likeness import Unlike, Weight
 from gputuner.analysis.regression import Difference, Verdict
-from gputuner.language.bench_table import of_words
+from gputuner.language.bench_table import titled
 from gputuner.language.names import metric, reading_name
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import point_value
@@ -59,13 +59,13 @@ def comparison_table(differences: Sequence[Difference], before: str, after: str)
     rows = [
         (
             benchmark_of(each.before) if "benchmark" in each.before.extra else metric(each.before.metric),
-            of_words(each.before),
+            of,
             point_value(each.before),
             point_value(each.after),
             change_words(each.change),
             verdict_words(each),
         )
-        for each in differences
+        for each, (_before, of) in zip(differences, titled([each.before for each in differences]), strict=True)
     ]
     headers = (_("figure"), _("of"), before, after, _("change (+ better)"), _("verdict"))
     return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4), wraps=(0, 1, 2, 3, 5))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gputuner.model.events import Warned
 from gputuner.model.readings import Scalar
 
 
@@ -13,6 +14,14 @@ class PlannedStep:
     label: str
     params: Mapping[str, Scalar] = field(default_factory=lambda: {})
     expected_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsed:
+    """The steps of one card, and what the run would say it leaves out."""
+
+    steps: tuple[PlannedStep, ...]
+    warned: tuple[Warned, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

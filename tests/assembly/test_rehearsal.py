@@ -15,7 +15,7 @@ CPU = CardInfo(uuid=CPU_CARD, index=0, name="Test processor", memory_total_bytes
 
 
 def planned(card: CardInfo, cap_bytes: int | None = None, minutes: float = 5.0):
-    return rehearse(Tune(minutes=minutes), card, cap_bytes)
+    return rehearse(Tune(minutes=minutes), card, cap_bytes).steps
 
 
 def rate(batch: int, native: bool = False, precision: str = "fp32") -> float:

@@ -17,7 +17,7 @@ BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS}
 @pytest.mark.parametrize("name", HERE)
 def test_what_is_told_beforehand_is_about_what_it_takes(name, full):
     """Training costs more on real cores than the model says, never less: the bound below is the sharper one."""
-    steps = rehearse(Bench(names=(name,), full=full, cpu=True), CPU, None)
+    steps = rehearse(Bench(names=(name,), full=full, cpu=True), CPU, None).steps
     took_s = sum(step.expected_s for step in steps)
     told_s = BY_NAME[name].expected_s(full=full, cpu=True)
     assert took_s > 0.0

@@ -1,0 +1,105 @@
+"""Rows and lines of a bench table that can be told apart."""
+
+from dataclasses import replace
+
+import pytest
+
+from gputuner.analysis.regression import compare
+from gputuner.language.bench_table import bench_table, best_line, held_back_lines, titled
+from gputuner.language.comparisons import comparison_table, counts_words, verdict_words
+from gputuner.model.points import Flag, Point, Spread
+
+
+def figure(value, *, metric="attention_rate", benchmark="attention", cause="software", peak=0.5, flags=(), **params):
+    extra = {"benchmark": benchmark, "fraction_of_peak_at_clock": peak}
+    if cause:
+        extra["held_back"] = cause
+    return Point(
+        id=f"{metric}{benchmark}{value}{params}", card="GPU-1", metric=metric, workload=benchmark, params=params,
+        value=value, unit="FLOP/s", flags=flags, extra=extra,
+        spread=Spread(n=50, median=value, iqr=0.0, ci95_low=0.99 * value, ci95_high=1.01 * value),
+    )  # fmt: skip
+
+
+def test_figures_of_one_cause_share_a_line_with_their_range():
+    points = [figure(1e12 * i, peak=0.1 * i, sequence=512 * i, direction="forward") for i in (1, 2, 3)]
+    assert held_back_lines(points) == [
+        "attention: Kernels and shapes held it back most: they fill 10 … 30 % of the peak at the clock it ran."
+    ]
+
+
+def test_of_several_causes_each_line_names_its_settings_by_what_they_alone_have():
+    points = [
+        *(figure(1e12, peak=0.5, sequence=length, direction="forward") for length in (512, 1024)),
+        *(figure(1e12, peak=0.95, cause="nothing", sequence=length, direction="backward") for length in (512, 1024)),
+        figure(1e12, peak=0.96, cause="nothing", benchmark="conv", metric="conv_rate", direction="forward"),
+    ]
+    assert held_back_lines(points) == [
+        "attention (forward): Kernels and shapes held it back most: they fill 50 % of the peak at the clock it ran.",
+        "attention (backward): Nothing held it back: 95 % of the peak at the clock it ran.",
+        "conv: Nothing held it back: 96 % of the peak at the clock it ran.",
+    ]
+
+
+def test_settings_without_a_word_of_their_own_are_listed_in_short():
+    points = [
+        figure(1e12, peak=0.5, sequence=512, precision="bf16"),
+        figure(1e12, peak=0.5, sequence=1024, precision="bf16"),
+        figure(1e12, cause="unknown", sequence=2048, precision="bf16"),
+    ]
+    first, second = held_back_lines(points)
+    assert first.startswith("attention (sequence 512; sequence 1024): ")
+    assert second.startswith("attention (sequence 2048): ")
+
+
+def test_there_is_at_most_one_line_for_each_headline():
+    causes = ("software", "host", "memory_bandwidth", "nothing", "")
+    points = [figure(1e12 + i, cause=causes[i % 5], peak=0.01 * i, sequence=2**i) for i in range(40)]
+    assert len(held_back_lines(points)) == 4
+
+
+def test_rows_of_one_benchmark_say_which_figure_and_which_place_they_are():
+    rates = [
+        figure(4e3, metric="prefill_rate", benchmark="decode", context=512),
+        figure(55.0, metric="decode_rate", benchmark="decode", context=512),
+    ]
+    assert [of for _point, of in titled(rates)] == [
+        "prompt reading rate, context 512",
+        "token writing rate, context 512",
+    ]
+    places = [
+        figure(v, metric="region_bandwidth", benchmark="regions", offset_bytes=2**30 * i)
+        for i, v in ((1, 5e11), (2, 9e11))
+    ]
+    rows = bench_table([*rates, *places]).rows
+    assert [row[1] for row in rows[2:]] == ["fastest, from 2 GiB on", "slowest, from 1 GiB on"]
+    assert len({row[:2] for row in rows}) == len(rows)
+
+
+def test_figures_that_are_not_in_the_table_are_told():
+    points = [figure(1e12 * i, batch=i, direction="forward") for i in (1, 2, 3)]
+    assert best_line(points).startswith("Shown are 1 of 3 figures")
+    assert best_line(points[:1]) == ""
+
+
+@pytest.mark.parametrize(
+    ("flags", "spread", "words", "counts"),
+    [
+        ((Flag.SHARED,), True, "void: ", "2 void"),
+        ((), False, "uncertain: no interval", "2 uncertain"),
+        ((), True, "no difference", "2 without a difference"),
+    ],
+)
+def test_further_figures_are_counted_by_verdict(flags, spread, words, counts):
+    points = [figure(1e12, flags=flags, direction=way) for way in ("forward", "backward")]
+    if not spread:
+        points = [replace(p, spread=None) for p in points]
+    found = compare(points, points)
+    assert {verdict_words(each).startswith(words) for each in found} == {True}
+    assert counts_words(found) == counts
+
+
+def test_a_comparison_names_the_figure_as_the_table_does():
+    points = [figure(4e3, metric=name, benchmark="decode", context=512) for name in ("prefill_rate", "decode_rate")]
+    table = comparison_table(compare(points, points), "A", "B")
+    assert [row[1] for row in table.rows] == ["prompt reading rate, context 512", "token writing rate, context 512"]
