@@ -8,7 +8,7 @@ from gputuner.model.readings import Scalar
 HEADLINE = (
     "precision", "phase", "operation", "level", "direction", "pinned", "backend", "loader", "compile", "setup_counted",
     "fast_accumulate", "accumulate", "sparse", "decode", "method", "sequence", "channels_last",
-    "variant", "context", "quantised", "mode",
+    "variant", "context", "quantised", "mode", "region",
 )  # fmt: skip
 """Settings that make a figure of their own; of all others (shapes, sizes, batches) the best is shown."""
 WORST_TOO = frozenset({"region_bandwidth"})
