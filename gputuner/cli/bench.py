@@ -13,12 +13,12 @@ from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.cli.planned import dry_run
 from gputuner.cli.ports import Setup
+from gputuner.cli.streams import last_words
 from gputuner.language import benchmarks as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, ngettext
 from gputuner.model.cards import CardInfo
 from gputuner.model.errors import GputunerError, NoCard, UsageError
-from gputuner.model.events import Outcome
 
 if TYPE_CHECKING:
     from gputuner.cli.guard import Guard, Guarded
@@ -87,11 +87,11 @@ def bench(
     output = context.output(options)
     with context.setup(options, experiment=True) as setup:
         cards = setup.select(options.gpu, for_experiment=True)
-        if options.dry_run:
-            return dry_run(output, setup, spec, cards, options, lambda card: _fitted(spec, card))
         guard = _guard(setup, against, cards)
-        if guard is not None and not names and not full:
-            spec = replace(spec, names=guard.names())
+        if guard is not None:
+            spec = guard.fitted(spec)
+        if options.dry_run:
+            return dry_run(output, setup, spec, cards, options, lambda card: _able(setup, spec, card))
         return _measure(output, setup, spec, cards, options, guard, markdown=markdown)
 
 
@@ -114,30 +114,65 @@ def _measure(
         _refuse_if_none_can_run(own, machine)
         _estimate(output, own, machine)
         ended = run(output, setup, own, (card,), options)
-        if guard is not None and ended.found.outcome is Outcome.COMPLETED:
-            checked.append(guard.check(output, ended, own, lambda again: run(output, setup, again, (card,), options)))
-        return ended
+        if guard is None or not guard.judges(ended):
+            return ended
+        checked.append(guard.check(output, ended, own, lambda again: run(output, setup, again, (card,), options)))
+        return replace(ended, check_code=checked[-1].exit_code)
 
     ended, code = in_turn(output, cards, one)
-    failed = next((each.exit_code for each in checked if each.exit_code), 0)
+    with last_words(output.out):
+        _tell(output, setup, spec, ended, checked, markdown=markdown)
+    return code
+
+
+def _tell(
+    output: Output,
+    setup: Setup,
+    spec: "Bench",
+    ended: Sequence[Finished],
+    checked: Sequence["Guarded"],
+    *,
+    markdown: bool,
+) -> None:
+    """The results, what the guard found, and as the last lines its verdict on each card."""
     if output.json:
         body = run_document(setup.origin, spec.name, ended)
         if checked:
-            body["regression"] = checked[0].document() if len(checked) == 1 else [each.document() for each in checked]
+            from gputuner.cli.guard_results import guarded_document
+
+            told = [guarded_document(each) for each in checked]
+            body["regression"] = told[0] if len(told) == 1 else told
         document.write(body, output.out)
-        return code or failed
+        return
     for each in ended:
         bench_results.show(output, each, markdown=markdown)
     for each in checked:
-        each.show(output)
+        from gputuner.cli import guard_results
+
+        guard_results.show(output, each, as_markdown=markdown)
     for each in ended:
-        results.show_end(output, each.found.outcome, setup.origin, each.path)
-    return code or failed
+        results.show_end(output, each.outcome, setup.origin, each.path)
+    for each in checked:
+        from gputuner.cli.guard_results import verdict_line
+
+        output.line()
+        output.line(verdict_line(each, several=len(checked) > 1, as_markdown=markdown))
 
 
 def _fitted(spec: "Bench", card: CardInfo) -> "Bench":
     """``spec`` for this card: the processor's benchmarks are shorter."""
     return replace(spec, cpu=card.is_cpu)
+
+
+def _able(setup: Setup, spec: "Bench", card: CardInfo) -> "Bench":
+    """``spec`` for this card.
+
+    Raises:
+        NoCard: the card can run none of it.
+    """
+    own = _fitted(spec, card)
+    _refuse_if_none_can_run(own, setup.machine(card))
+    return own
 
 
 def _refuse_if_none_can_run(spec: "Bench", machine: "Machine") -> None:

@@ -30,6 +30,18 @@ class Finished:
     cards: Sequence[CardInfo]
     found: Found
     path: Path | None
+    check_code: int = 0
+    """What a check of its figures ends with; 0: passed, or there was none."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the command line ends with; the check's comes first."""
+        return self.check_code or self.found.exit_code
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended, its check included."""
+        return Outcome.CANCELLED if self.check_code == ExitCode.INTERRUPTED else self.found.outcome
 
 
 def measure(context: Context, options: Options, spec: Experiment) -> int:
@@ -68,8 +80,8 @@ def in_turn(
             output.warn(f"{card_line(card)}: {sentences.error(error)}")
             code = code or int(error.exit_code)
             continue
-        code = code or ended[-1].found.exit_code
-        if ended[-1].found.outcome is Outcome.CANCELLED:
+        code = code or ended[-1].exit_code
+        if ended[-1].outcome is Outcome.CANCELLED:
             break
     return ended, code
 
@@ -153,16 +165,13 @@ def run_document(origin: Origin, name: str, ended: Sequence[Finished]) -> docume
     )
     if len(ended) > 1:
         body["sessions"] = [
-            {"session_id": each.found.run_id, "session_path": str(each.path), "outcome": each.found.outcome.value}
+            {"session_id": each.found.run_id, "session_path": str(each.path), "outcome": each.outcome.value}
             for each in ended
         ]
-    errors = [each.found.finished for each in ended if each.found.finished and each.found.finished.error_code]
+    errors = [(each, last) for each in ended if (last := each.found.finished) and last.error_code]
     if errors:
-        body["error"] = {
-            "code": errors[0].error_code,
-            "message": _why(errors[0]),
-            "exit_code": errors[0].exit_code,
-        }
+        failed, last = errors[0]
+        body["error"] = {"code": last.error_code, "message": _why(last), "exit_code": failed.exit_code}
     return body
 
 
@@ -175,6 +184,4 @@ def _outcome(ended: Sequence[Finished]) -> Outcome:
     """The worst of several: the first that did not complete."""
     if not ended:
         return Outcome.FAILED
-    return next(
-        (each.found.outcome for each in ended if each.found.outcome is not Outcome.COMPLETED), Outcome.COMPLETED
-    )
+    return next((each.outcome for each in ended if each.outcome is not Outcome.COMPLETED), Outcome.COMPLETED)

@@ -22,6 +22,7 @@ OVERRUN = 2.0
 EXIT_S = 10.0
 """A worker that has told of running out of memory ends by itself within this time."""
 OOM_EXIT_CODE = 5
+START_FAILED = "worker_start_failed"
 HALF_MEASURE_S = 0.2
 
 
@@ -71,9 +72,11 @@ class Trials:
         try:
             ids = self._take(works, runtime)
         except (DeviceError, WorkloadError) as err:
-            if runtime == "torch":
+            if runtime != "torch":
+                return _without_kernels(err)
+            if err.code != START_FAILED or self._workers.ready_message is None:
                 raise
-            return _without_kernels(err)
+            return Lost(message=str(err))  # others have started, so it was ended from outside
         self._peers.keep(works[0].peers)  # the worker that saw the others has ended by now
         cap_bytes = self._workers.cap_bytes(len(works))
         running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}

@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import inf
 from typing import ClassVar
 
 from gputuner.analysis.sanity import broken_rules
 from gputuner.experiments.benchmarks.again import ROUNDS, Headline, Listener, headline_of, repeated
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps
+from gputuner.experiments.benchmarks.budget import LEAST_SHARE, left_out
 from gputuner.experiments.benchmarks.catalogue import chosen
 from gputuner.experiments.benchmarks.judging import judged
 from gputuner.experiments.benchmarks.outcome import Outcomes, tried_again
+from gputuner.experiments.benchmarks.tally import Tally, counted_down
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
@@ -18,16 +20,10 @@ from gputuner.model.steps import Plan, Report, StepResult, Work
 
 START_S = 12.0
 MINUTES_LEAST, MINUTES_MOST = 0.2, 1440.0
-LEAST_SHARE = 0.1
-"""A budget below this share of the usual time drops benchmarks instead of shortening them further."""
 KEPT_SHARE = 0.05
 """Share of a time budget that stays unused: a plan has no clock, and the run must end in time."""
 AGAIN_S = 12.0
 """One repeat of a headline in a null check takes about this long, set-up and warm-up included."""
-STEPS_EACH = 3.0
-"""Steps of a benchmark, as far as is known before the first."""
-PACE_PRIOR_S = 60.0
-"""So much expected time counts as having been right: the first benchmark alone says little of the card's pace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +45,8 @@ class Bench:
     """The card is the host's processor (shorter sizes)."""
     null: bool = False
     """Measure each benchmark's headline four times more and tell how often equal measurements look different."""
+    against: str = ""
+    """Session that the figures are held against; such a run tells nothing of the usual spread."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense.
@@ -115,70 +113,49 @@ class Bench:
         outcomes.ended()
 
     def _cost_s(self, benchmark: Benchmark, *, cpu: bool) -> float:
-        again = ROUNDS * (min(AGAIN_S, benchmark.cpu_s) if cpu else AGAIN_S) if self.null else 0.0
-        return benchmark.expected_s(full=self.full, cpu=cpu) + again
+        """Seconds it should take, with the repeats of a null check."""
+        own_s = benchmark.expected_s(full=self.full, cpu=cpu)
+        if not self.null:
+            return own_s
+        return own_s + ROUNDS * (min(AGAIN_S, own_s) if cpu else AGAIN_S)
 
     def _run(self, course: Course, ready: Sequence[Benchmark]) -> Plan:
         """The benchmarks in their order; how much of each is measured follows from the budget that is left."""
         heard: list[Headline] = []
-        tally = _Tally()
-        for i, benchmark in enumerate(ready):
-            costs = [self._cost_s(b, cpu=course.context.card.is_cpu) for b in ready[i:]]
-            share = self._share(course, sum(costs))
-            effort = Effort(full=self.full, share=max(LEAST_SHARE, share))
-            if self.minutes is not None and not course.fits(costs[0] * effort.share):
-                needed, left = costs[0] * effort.share, max(0.0, course.left_s)
-                yield from course.warn("benchmark_skipped", benchmark=benchmark.name, needed_s=needed, left_s=left)
-                continue
-            left_s = sum(costs) * (share if self.minutes is not None else tally.pace(course.spent_s))
-            yield from course.total(tally.steps_left(len(costs)), left_s)
-            tally.expected_s += costs[0]
+        tally = Tally()
+        queue = list(ready)
+        while queue:
+            waiting_s = sum(tally.repeats_s(heard))
+            share = 1.0
+            if self.minutes is not None:
+                room_s = course.left_s - KEPT_SHARE * course.context.budget_s - waiting_s
+                gone = left_out(ready, queue, self._wanted_s(course, queue, tally), room_s)
+                for each in gone:
+                    queue.remove(each.benchmark)
+                    name = each.benchmark.name
+                    yield from course.warn(
+                        "benchmark_skipped", benchmark=name, needed_s=each.needed_s, left_s=each.left_s
+                    )
+                if not queue:
+                    break
+                share = min(1.0, max(LEAST_SHARE, room_s / sum(self._wanted_s(course, queue, tally))))
+            left_s = sum(self._wanted_s(course, queue, tally)) * share + waiting_s
+            yield from course.total(tally.steps_left(len(queue)), left_s, known=False)
+            benchmark = queue.pop(0)
+            tally.expected_s += share * benchmark.expected_s(full=self.full, cpu=course.context.card.is_cpu)
+            steps = tried_again(course, benchmark.run(course, Effort(full=self.full, share=share)))
             listener = Listener()
-            yield from tally.counted(
-                _judged(course, listener.through(tried_again(course, benchmark.run(course, effort))))
-            )
+            yield from tally.counted(course, _judged(course, listener.through(steps)))
             if self.null and (headline := headline_of(listener)) is not None:
                 heard.append(headline)
         if self.null:
-            yield from course.total(ROUNDS * len(heard), ROUNDS * AGAIN_S * len(heard))
-            yield from repeated(course, heard, min(AGAIN_S, max(1.0, course.left_s / 10)))
+            cost_s = min(AGAIN_S, max(1.0, course.left_s / 10))
+            yield from counted_down(course, repeated(course, heard, cost_s), tally.repeats_s(heard))
 
-    def _share(self, course: Course, wanted_s: float) -> float:
-        """Share of the usual time that the rest of the budget allows; 1 without a budget."""
-        if self.minutes is None or wanted_s <= 0:
-            return 1.0
-        return min(1.0, max(0.0, course.left_s - KEPT_SHARE * course.context.budget_s) / wanted_s)
-
-
-class _Tally:
-    """Counts steps and seconds, to tell how many are left."""
-
-    def __init__(self) -> None:
-        self._steps = 0
-        self._benchmarks = 0
-        self.expected_s = 0.0
-        """What the benchmarks that ran should have taken."""
-
-    def pace(self, spent_s: float) -> float:
-        """How much longer than expected it goes on: never below 1, one that fails at once says nothing of the card."""
-        return max(1.0, (spent_s - START_S + PACE_PRIOR_S) / (self.expected_s + PACE_PRIOR_S))
-
-    def steps_left(self, benchmarks: int) -> int:
-        """Steps of so many benchmarks, from those that ran so far."""
-        each = self._steps / self._benchmarks if self._benchmarks else STEPS_EACH
-        return max(benchmarks, ceil(each * benchmarks))
-
-    def counted(self, steps: Steps) -> Steps:
-        """The steps of one benchmark."""
-        self._benchmarks += 1
-        result: StepResult | None = None
-        while True:
-            try:
-                step = next(steps) if result is None else steps.send(result)
-            except StopIteration:
-                return
-            self._steps += isinstance(step, Work)
-            result = yield step
+    def _wanted_s(self, course: Course, queue: Sequence[Benchmark], tally: Tally) -> list[float]:
+        """Seconds that each would take unshortened, at the pace so far."""
+        pace = tally.pace(course.spent_s - START_S)
+        return [pace * self._cost_s(each, cpu=course.context.card.is_cpu) for each in queue]
 
 
 def _judged(course: Course, steps: Steps) -> Steps:

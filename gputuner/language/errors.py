@@ -37,6 +37,10 @@ _USAGE: dict[str, str] = {
     "selection_empty": N_("--gpu names no card; name one, or leave the option out."),
     "selection_ambiguous": N_("--gpu {selector} fits several cards ({matches}); give more of the UUID."),
     "selection_unknown": N_("--gpu {selector} names no card; there are: {known}."),
+    "no_processor_simulated": N_(
+        "There is no processor among the simulated cards, so --gpu cpu names none; leave it out."
+    ),
+    "no_processor_replayed": N_("There is no processor in what is replayed, so --gpu cpu names none; leave it out."),
     "visible_ambiguous": N_("CUDA_VISIBLE_DEVICES: {entry} fits several cards ({matches}); give more of the UUID."),
     "unknown_card": N_(
         "The catalogue has no card {card}; close to it are: {nearest} (resources/gpus.toml lists all {count})."
@@ -48,6 +52,9 @@ _USAGE: dict[str, str] = {
     "unknown_benchmark:alone": N_("There is no benchmark {benchmark}; see gputuner --cli bench --list."),
     "against_other_card": N_(
         "Session {session} is of {other}, not of {card}; only the same card can have become worse."
+    ),
+    "against_not_measured": N_(
+        "Session {session} has figures of {measured}, none of {names}; choose benchmarks that it has."
     ),
     "unknown_fault": N_("There is no fault {fault}; there are {known}."),
     "unknown_argument": N_("There is no argument {argument} here."),
@@ -153,7 +160,7 @@ _FILES: dict[str, str] = {
     "store_failed": N_("{path} could not be written or read: {message}"),
     "store_closed": N_("{path} is closed; nothing more can be written to it."),
     "store_out_of_order": N_("The session received its events in the wrong order; this is a bug in gputuner."),
-    "against_nothing": N_("Session {session} has no figure in common with what was measured; nothing can be compared."),
+    "against_nothing": N_("Session {session} holds no figure of a benchmark; nothing can be compared with it."),
     "session_unknown": N_("There is no session {session}; see what `gputuner --cli sessions list` shows."),
     "session_ambiguous": N_("{session} fits several sessions ({sessions}); give more of its name."),
     "session_newer": N_(

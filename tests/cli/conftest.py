@@ -386,6 +386,24 @@ def program(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 
 @pytest.fixture
+def whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """Runs a command line on the whole program below, on a simulated card; returns exit code, stdout and stderr."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.setenv(name, "C.UTF-8")
+
+    def run(*argv: str, card: str | None = "rtx-4090-48g") -> tuple[int, str, str]:
+        where = ["--simulate", card] if card else []
+        code = main([*argv, *where, "--data-dir", str(tmp_path)])
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    yield run
+    set_language("en")
+
+
+@pytest.fixture
 def ending() -> Callable[..., RunFinished]:
     """Makes the last event of a run."""
     return finished

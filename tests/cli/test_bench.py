@@ -3,64 +3,19 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from gputuner.cli.app import main
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
-from gputuner.language.words import set_language
-from gputuner.model.events import PointMeasured
-from gputuner.sessions.reader import SessionReader
-from gputuner.sessions.writer import SessionWriter
+from tests.cli.stored import planted, session_of
 
-CARD = "rtx-4090-48g"
 CHEAP = "gemm-fp32"
 
 
 @pytest.fixture
-def program(tmp_path, capsys, monkeypatch):
-    """Runs a command line; returns exit code, stdout and stderr."""
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        monkeypatch.setenv(name, "C.UTF-8")
-
-    def run(*argv, card=CARD):
-        where = ["--simulate", card] if card else []
-        code = main([*argv, *where, "--data-dir", str(tmp_path)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    yield run
-    set_language("en")
-
-
-def planted(source: Path, factor: float, run_id: str, only: str | None = None) -> str:
-    """A session like ``source`` whose figures are ``factor`` times as high."""
-    writer = SessionWriter.create(source.parents[1], run_id)
-    with SessionReader(source) as reader:
-        for event in reader.events():
-            told = replace(event, run_id=run_id)
-            if isinstance(told, PointMeasured) and only in (None, told.point.extra.get("benchmark")):
-                told = replace(told, point=_scaled(told.point, factor))
-            writer.write(told)
-    writer.close()
-    return run_id
-
-
-def _scaled(point, factor):
-    spread = point.spread
-    if spread is not None:
-        low, high = spread.ci95_low, spread.ci95_high
-        spread = replace(
-            spread, median=spread.median * factor, iqr=spread.iqr * factor, ci95_low=low and low * factor,
-            ci95_high=high and high * factor,
-        )  # fmt: skip
-    return replace(point, value=point.value * factor, spread=spread)
-
-
-def session_of(out: str) -> Path:
-    return Path(json.loads(out)["session_path"])
+def program(whole):
+    """Runs a command line on the whole program."""
+    return whole
 
 
 def test_the_list_names_every_benchmark_and_starts_nothing(program, tmp_path):
@@ -186,51 +141,6 @@ def test_wrong_usage(program, argv, code, words):
     ended, _out, err = program(*argv)
     assert ended == code
     assert words in err
-
-
-def test_an_unchanged_card_passes_the_guard(program):
-    session = session_of(program("bench", CHEAP, "--json")[1])
-    code, out, _err = program("bench", "--against", session.stem)
-    assert code == 0
-    assert "0 worse" in out
-
-
-def test_a_card_that_became_worse_ends_with_9(program, tmp_path):
-    session = session_of(program("bench", CHEAP, "memory-copy", "--json")[1])
-    better = planted(session, 1.2, "20260101-000000-bench-aaaa", only=CHEAP)
-    code, out, err = program("bench", "--against", better, "--json")
-    document = json.loads(out)
-    assert code == 9
-    assert document["outcome"] == "completed"
-    worse = document["regression"]["worse"]
-    assert {each["after"]["extra"]["benchmark"] for each in worse} == {CHEAP}
-    assert all(each["change"] == pytest.approx(1 / 1.2 - 1, abs=0.03) for each in worse)
-    assert f"Worse at first sight: {CHEAP}; measuring once more" in err
-    text = program("bench", "--against", better)[1]
-    assert "Worse, and worse again: " in text
-
-
-def test_a_card_that_became_better_passes(program):
-    session = session_of(program("bench", CHEAP, "--json")[1])
-    slower = planted(session, 0.8, "20260101-000000-bench-bbbb")
-    code, out, _err = program("bench", "--against", slower)
-    assert code == 0
-    assert "better" in out
-
-
-def test_the_session_of_another_card_is_no_guard(program):
-    session = session_of(program("bench", CHEAP, "--json", card="rtx-3090")[1])
-    code, _out, err = program("bench", "--against", session.stem)
-    assert code == 2
-    assert "only the same card can have become worse" in err
-
-
-def test_a_session_without_figures_is_no_guard(program):
-    program("record", "--duration", "2")
-    session = json.loads(program("sessions", "list", "--json")[1])["sessions"][0]["session_id"]
-    code, _out, err = program("bench", CHEAP, "--against", session)
-    assert code == 8
-    assert "nothing can be compared" in err
 
 
 def test_two_sessions_are_compared_figure_by_figure(program):
