@@ -121,8 +121,10 @@ def verdict_words(difference: Difference) -> str:
             return _("{change} ≈ noise").format(change=change)
         case Verdict.VOID:
             return _("{change} – void").format(change=change)
-        case _:
+        case _ if difference.p is None:
             return _("{change} ? no interval").format(change=change)
+        case _:
+            return _("{change} ? uncertain").format(change=change)
 
 
 def void_words(difference: Difference) -> str:

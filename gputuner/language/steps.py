@@ -119,6 +119,7 @@ _WORDS: dict[str, dict[str, str]] = {
         "scale": N_("scale"),
         "triad": N_("triad"),
     },
+    "region": {"slowest": N_("slowest"), "median": N_("median")},
     "backend": {"flash": "flash", "cudnn": "cuDNN", "efficient": N_("memory-efficient"), "math": "math"},
     "mode": {
         "dispatch": N_("dispatch on the processor"),

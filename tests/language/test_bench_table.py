@@ -63,6 +63,15 @@ def test_too_few_published_figures_are_told_as_they_are():
     assert published_words(point(extra={})) == ""
 
 
+def test_figures_of_one_source_are_counted_and_give_no_percentile():
+    """Ten rows of one table are no share of what others reach."""
+    told = {"published_low": 159e12, "published_high": 172e12}
+    assert published_words(point(extra={"published_n": 3, "published_worse": 2, **told})) == "2 of 3"
+    assert published_words(point(extra={"published_n": 12, "published_worse": 7, **told})) == "7 of 12"
+    shared = {"published_n": 12, "published_worse": 7, "published_percentile": 62.0, **told}
+    assert published_words(point(extra=shared)) == "62 % of 12"
+
+
 @pytest.mark.parametrize("cause", list(Cause))
 def test_every_cause_has_a_sentence(cause):
     words = held_back(point(extra={**EXTRA, "held_back": cause.value}))
@@ -134,6 +143,7 @@ def test_the_null_check_in_a_table():
         extra=extra,
     )
     assert null_table([check, point()]).rows == (("all", "12", "0.042 %", "0.4 %", "25 %", "0 %"),)
+    assert "between runs equal measurements lie further apart" in bench_markdown([check, point()], "card")
 
 
 def test_markdown_holds_all_of_it():
