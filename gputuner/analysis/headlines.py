@@ -23,6 +23,8 @@ LESS_IS_BETTER = frozenset(
 PASSING = frozenset({"search", "sweep"})
 """Phases on the way to a figure."""
 
+NULL = "null"
+"""Parameter of a repeat of the null check: it says how far the machine wavers, and is no figure of its session."""
 BETWEEN = "between"
 """Level of a footprint that lies on none: neither cache nor DRAM has such a figure."""
 
@@ -61,12 +63,13 @@ def _superseded(place: Place, settled: set[Place], levelled: set[tuple[str, str,
 def headlines(points: Iterable[Point]) -> list[Point]:
     """For each benchmark and setting the best figure, in the order of their first.
 
-    A figure that cannot be right speaks for nothing. Those of a search, and of a sweep at the same level of the memory,
-    only until others come; of a sweep between two levels, where a level has its figure, none.
+    A figure that cannot be right speaks for nothing, nor does a repeat of the null check. Those of a search, and of a
+    sweep at the same level of the memory, only until others come; of a sweep between two levels, where a level has its
+    figure, none.
     """
     chosen: dict[Key, list[Point]] = {}
     for point in points:
-        if point.metric not in BESIDE and Flag.IMPLAUSIBLE not in point.flags:
+        if point.metric not in BESIDE and NULL not in point.params and Flag.IMPLAUSIBLE not in point.flags:
             chosen.setdefault(setting_of(point), []).append(point)
     settled = {_place(found[0]) for found in chosen.values() if found[0].params.get("phase") not in PASSING}
     levelled = {place[:3] for place in settled if place[3]}

@@ -9,7 +9,8 @@ from itertools import combinations
 from statistics import median
 
 from gputuner.analysis.comparing import apart, bounds, improvement
-from gputuner.analysis.regression import LEAST_CHANGE, NULL, Verdict, compare
+from gputuner.analysis.headlines import NULL
+from gputuner.analysis.regression import LEAST_CHANGE, Verdict, compare
 from gputuner.model.points import Point
 
 

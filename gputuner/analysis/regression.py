@@ -13,7 +13,7 @@ from math import log, sqrt
 from statistics import median
 
 from gputuner.analysis.comparing import apart, bounds, holm, improvement, worse_p
-from gputuner.analysis.headlines import BESIDE, BETWEEN, PASSING, benchmark_of, headlines
+from gputuner.analysis.headlines import BESIDE, BETWEEN, NULL, PASSING, benchmark_of, headlines
 from gputuner.analysis.session_spread import ASSUMED, SessionSpread, session_spreads
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
@@ -26,8 +26,6 @@ at most.
 """
 STORED_FACTOR = 2.0
 """A metric's spread between sessions is this many standard deviations; of a difference of two √2 times that."""
-NULL = "null"
-"""Parameter of a repeat of the null check: no figure of a session."""
 NOISE = ("seed", "verified", "job", "repeat")
 """Parameters that do not say what was measured."""
 FOUND: dict[str, tuple[str, ...]] = {

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from math import isclose
 from statistics import median
 
-from gputuner.analysis.headlines import PASSING, benchmark_of
+from gputuner.analysis.headlines import NULL, PASSING, benchmark_of
 from gputuner.analysis.null_check import NullCheck, null_check
-from gputuner.analysis.regression import NULL
 from gputuner.analysis.statistics import spread, spread_flags
 from gputuner.experiments.benchmarks.benchmark import Steps
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags, peers_of
