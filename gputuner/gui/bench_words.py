@@ -70,6 +70,16 @@ def figure_words(point: Point) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def brief_words(point: Point) -> str:
+    """As ``figure_words``, without the group where the benchmark's own name is clear: for narrow tables."""
+    benchmark = benchmark_of(point)
+    whole, name = benchmark_words(benchmark, point.metric), row_name(benchmark, group_of(benchmark, point.metric))
+    if point.metric in WORST_TOO:
+        return setting_words(untold(point))
+    brief = name if benchmark != group_of(benchmark, point.metric) else whole
+    return brief + figure_words(point).removeprefix(whole)
+
+
 def row_names(points: Sequence[Point], group: str) -> dict[str, str]:
     """Names of figures below their group's heading by id: what tells them apart first, what all share left out."""
     shared = _shared(points)

@@ -2,9 +2,10 @@
 """From the figures of a bench run to curves: bandwidth over size, latency over footprint, bandwidth over the VRAM."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import sqrt
+from statistics import median
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.gui.bench_words import operation_words, short_name
@@ -13,11 +14,18 @@ from gputuner.gui.results import figure
 from gputuner.gui.results_bench import bench_hint
 from gputuner.gui.theme import Theme
 from gputuner.language import benchmarks
+from gputuner.language.numbers import number
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Point
 
 GIGA, NANO, GIB = 1e9, 1e-9, float(2**30)
+LEAST_REGIONS, LEAST_GIB = 3, 0.1
+"""Regions from which on one is the slowest; GiB of the VRAM that are worth to be called not reached."""
+NAMED_AT = 0.04
+"""Where the median's words stand, as a share of the VRAM that was measured."""
+_SYMBOLS = {"read": "o", "write": "s", "copy": "t1", "scale": "d"}
+"""Symbols of operations, so that curves that lie on each other are told apart; triad has a star."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +42,11 @@ def size_sweep(points: Sequence[Point], cards: Sequence[CardInfo], theme: Theme)
     found = _grouped(points, "stream_bandwidth", _operation)
     colours = {"read": theme.blue, "write": theme.vermilion, "copy": theme.sky, "scale": theme.orange}
     series = [
-        _series(_named(name, several=len(found) > 1, title=operation_words(name[1]), cards=cards), entries,
-                colours.get(name[1], theme.green), "bytes", GIGA, theme)
+        replace(
+            _series(_named(name, several=len(found) > 1, title=operation_words(name[1]), cards=cards), entries,
+                    colours.get(name[1], theme.green), "bytes", GIGA),
+            symbol=_SYMBOLS.get(name[1], "star"), size=6.0, open=name[1] != "read",
+        )
         for name, entries in found.items()
     ]  # fmt: skip
     everything = [point for entries in found.values() for point in entries]
@@ -48,8 +59,8 @@ def latency_curve(points: Sequence[Point], cards: Sequence[CardInfo], theme: The
     colours = (theme.blue, theme.vermilion, theme.green, theme.purple)
     series = [
         _series(_named(name, several=len(found) > 1, title=short_name(name[1], "latency"), cards=cards), entries,
-                colours[number % 4], "bytes", NANO, theme)
-        for number, (name, entries) in enumerate(found.items())
+                colours[place % 4], "bytes", NANO)
+        for place, (name, entries) in enumerate(found.items())
     ]  # fmt: skip
     everything = [point for entries in found.values() for point in entries]
     return CurvePicture(series=tuple(series), stretches=_levels(everything), uprights=_l2(cards, everything))
@@ -61,10 +72,52 @@ def region_curve(points: Sequence[Point], cards: Sequence[CardInfo], theme: Them
     colours = (theme.sky, theme.vermilion, theme.green, theme.purple)
     series = [
         _series(_named(name, several=len(found) > 1, title=short_name(name[1], "regions"), cards=cards), entries,
-                colours[number % 4], "offset_bytes", GIGA, theme, GIB)
-        for number, (name, entries) in enumerate(found.items())
+                colours[place % 4], "offset_bytes", GIGA, GIB)
+        for place, (name, entries) in enumerate(found.items())
     ]  # fmt: skip
-    return CurvePicture(series=tuple(series))
+    middles = [series for entries in found.values() for series in _middle_and_slowest(entries, theme)]
+    unreached = _unreached([point for entries in found.values() for point in entries], cards)
+    return CurvePicture(series=(*series, *middles), stretches=unreached)
+
+
+def _middle_and_slowest(points: list[Point], theme: Theme) -> tuple[Series, ...]:
+    """The median as a dashed line, and the slowest region ringed with its distance from it."""
+    if len(points) < LEAST_REGIONS:
+        return ()
+    middle, slowest = median(point.value for point in points), min(points, key=lambda point: point.value)
+    ends = [_offset(point) for point in points]
+    level = Series(
+        name=_("median {value}").format(value=number(middle / GIGA)),
+        colour=theme.muted,
+        path=tuple((x, middle / GIGA) for x in (min(ends), max(ends))),
+        dashed=True,
+        named_at=(min(ends) + NAMED_AT * (max(ends) - min(ends)), middle / GIGA),
+    )
+    change = 100.0 * (slowest.value / middle - 1.0)
+    ring = Series(
+        name=_("slowest {value}, {change} %").format(
+            value=number(slowest.value / GIGA), change=f"{change:+.1f}".replace("-", "−")
+        ),
+        colour=theme.vermilion,
+        dots=(Dot(x=_offset(slowest), y=slowest.value / GIGA, hollow=True, hint=bench_hint(slowest)),),
+    )
+    return level, ring
+
+
+def _offset(point: Point) -> float:
+    return (figure(point.params.get("offset_bytes")) or 0.0) / GIB
+
+
+def _unreached(points: Sequence[Point], cards: Sequence[CardInfo]) -> tuple[Stretch, ...]:
+    """The end of the VRAM that no figure covers, of the one card that was measured."""
+    totals = {card.uuid: card.memory_total_bytes for card in cards}
+    measured = {point.card for point in points}
+    total = totals.get(next(iter(measured), ""))
+    if len(measured) != 1 or not total:
+        return ()
+    end = max(_offset(point) + (figure(point.params.get("bytes")) or 0.0) / GIB for point in points)
+    whole = total / GIB
+    return (Stretch(x0=end, x1=whole, name=_("not reached"), hatched=True),) if whole - end > LEAST_GIB else ()
 
 
 _Name = tuple[str, str]
@@ -91,9 +144,7 @@ def _named(name: _Name, *, several: bool, title: str, cards: Sequence[CardInfo])
     return f"{title} · {title_of.get(name[0], name[0])}" if len(title_of) > 1 else title
 
 
-def _series(
-    name: str, points: list[Point], colour: str, across: str, per: float, theme: Theme, x_per: float = 1.0
-) -> Series:
+def _series(name: str, points: list[Point], colour: str, across: str, per: float, x_per: float = 1.0) -> Series:
     dots = [
         Dot(
             x=(figure(point.params.get(across)) or 0.0) / x_per,

@@ -221,11 +221,16 @@ def test_latency_curve_marks_levels(finished):
 
 def test_roofline_has_ceilings_at_the_measured_clock_and_the_figures_below_them(finished):
     plot = pictures(finished).roofline
-    ceilings = [series for series in plot.series if series.path]
+    slope, *ceilings = [series for series in plot.series if series.path]
+    assert slope.path[1] == pytest.approx((332e12 / 1.008e12, 332.0)), "up to the highest ceiling"
+    assert ceilings[1].name == "BF16, FP16 166 TFLOP/s"
     assert [series.path[-1][1] for series in ceilings] == pytest.approx([332, 166, 84, 1.31])
-    knee = ceilings[1].path[1]
+    knee = ceilings[1].path[0]
     assert knee == pytest.approx((166e12 / 1.008e12, 166.0)), "the ridge: peak over bandwidth"
     dots = {dot.point_id: dot for series in plot.series for dot in series.dots}
+    named = {series.name for series in plot.series if series.dots}
+    assert {"BF16 sustained", "BF16 from cold"} <= named, "the two are told apart"
+    assert ceilings[1].path[1][0] == pytest.approx(1.6 * max(dot.x for dot in dots.values())), "ends near the figures"
     bf16 = dots["gemm-bf16-sustained"]
     assert bf16.x == pytest.approx(8192 / 3), "2 N³ operations over 3 N² elements of 2 bytes"
     assert bf16.y == pytest.approx(166 * 0.953 * 0.94)
@@ -248,7 +253,8 @@ def test_table_tells_share_of_peak_and_conditions(finished):
     cells = rows.cells[rows.keys.index("gemm-bf16-burst")]
     assert [cell.text for cell in cells[3:]] == ["95.3", "2\u2009565", "446", "68", ""]
     assert "beats 6 of 9 published (stored tables)" in cells[0].hint
-    assert "Matrix multiplication · BF16 · from cold · 8192³" in cells[0].text
+    assert cells[0].text.startswith("BF16 · from cold · 8192³")
+    assert "Matrix multiplication · BF16 · from cold · 8192³ (gemm-bf16)" in cells[0].hint
     latency = rows.cells[rows.keys.index("latency-13")]
     assert latency[1].text == "14.8 ns"
     assert "L1" in latency[0].text

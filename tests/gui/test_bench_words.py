@@ -1,5 +1,7 @@
 """Names of figures: what tells them apart first, groups by their own name, one verdict for each figure."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.gui.bench_words import figure_words, row_names, shared_words
@@ -7,6 +9,7 @@ from gputuner.gui.cause_words import cause_lines
 from gputuner.gui.results import point_hint, value_words
 from gputuner.gui.results_bench import bench_groups
 from gputuner.gui.results_compare import pair_groups, paired, telling
+from gputuner.gui.results_curves import region_curve
 from gputuner.gui.theme import LIGHT
 from gputuner.language.steps import step
 from gputuner.model.points import Flag, Point, Spread
@@ -115,3 +118,20 @@ def test_a_comparison_has_one_row_for_each_setting_the_largest_change_first():
     assert [row.name for row in group.rows] == ["DRAM", "", "L2", "4 MiB"]
     assert "better" in group.rows[0].note
     assert group.rows[3].note == "2 of 3 changed"
+
+
+def test_regions_show_the_median_the_slowest_and_what_was_not_reached(invented):
+    gib = 2**30
+    points = [
+        replace(
+            point(f"r{i}", "regions", value, "region_bandwidth", "B/s", offset_bytes=i * gib, bytes=gib),
+            card="GPU-4090",
+        )
+        for i, value in enumerate((920e9, 900e9, 920e9, 930e9))
+    ]
+    picture = region_curve(points, [invented.modded_4090()], LIGHT)
+    assert [series.name for series in picture.series] == ["", "median 920", "slowest 900, −2.2 %"]
+    (dot,) = picture.series[2].dots
+    assert (dot.x, dot.y, dot.hollow) == (1.0, 900.0, True)
+    (stretch,) = picture.stretches
+    assert (stretch.x0, stretch.x1, stretch.hatched) == (4.0, 48.0, True)

@@ -53,7 +53,28 @@ def test_zero_is_included_and_all_dots_are_inside(plot):
     assert y1 >= 3.0 * 29 * 1.02
     assert x0 < 20.0
     assert x1 > 29.0
-    assert set(plot.label_boxes) == {"read", "write", "L2"}
+    assert set(plot.label_boxes) == {"● read\n● write", "L2"}, "ends that lie together share a label"
+
+
+def test_ends_that_lie_apart_have_a_label_each(plot):
+    plot.show_series([curve("read", 3.0), curve("write", 1.5)])
+    assert set(plot.label_boxes) == {"read", "write"}
+
+
+def test_a_name_stands_where_it_is_wanted_and_nothing_beyond_the_figures_has_ticks(plot):
+    level = Series(name="median", colour=LIGHT.muted, path=((2.0**20, 40.0), (2.0**29, 40.0)), named_at=(2.0**21, 40.0))
+    plot.show_series([curve("read", 3.0), level])
+    box = plot.label_boxes["median"]
+    assert box.left < plot.plot.getPlotItem().getViewBox().width() / 2
+    axis = plot.plot.getPlotItem().getAxis("bottom")
+    (_step, places) = axis.tickValues(19.0, 40.0, 1000)[0]
+    assert max(places) <= 29.5
+
+
+def test_a_stretch_without_figures_is_in_the_picture(plot):
+    plot.show_series([curve("read", 3.0)], [Stretch(x0=2.0**29, x1=2.0**31, name="not reached", hatched=True)])
+    (_x0, x1), _y = plot.plot.getPlotItem().getViewBox().viewRange()
+    assert x1 >= 31.0
 
 
 def test_stretches_narrower_than_their_words_have_none(plot):

@@ -46,7 +46,7 @@ class BenchPictures(Pictures):
         self.regions = CurvePlot(
             theme,
             _("Bandwidth by region"),
-            _("GB/s; an even card gives a level line"),
+            _("GB/s; an even card gives a level line; hatched: not reached"),
             _("offset in the VRAM, GiB"),
             linear(),
             linear(),

@@ -1,7 +1,7 @@
 # pyright: standard
 """The result of a bench run: its pictures and the columns of its table."""
 
-from gputuner.gui.bench_words import figure_words
+from gputuner.gui.bench_words import brief_words
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_pictures import BenchPictures
 from gputuner.gui.pages.result_view import ResultKind, ResultView
@@ -49,7 +49,7 @@ def _row(point: Point) -> list[Cell]:
         if conditions is not None
         else (None, None, None)
     )
-    name, remarks = figure_words(point), [sentences.flag(flag) for flag in point.flags]
+    name, remarks = brief_words(point), [sentences.flag(flag) for flag in point.flags]
     cells = [Cell(name, f"{name}\n{hint}"), Cell(value_words(point), hint), Cell(interval_words(point), hint, True)]
     cells.append(Cell(numbers.MISSING if share is None else f"{share * 100:.1f}", hint))
     cells += [Cell(numbers.MISSING if entry is None else numbers.grouped(entry), hint, True) for entry in measured]

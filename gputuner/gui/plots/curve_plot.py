@@ -32,7 +32,10 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Dots of one colour, joined or not; ``path`` is a line without dots (a ceiling)."""
+    """Dots of one colour, joined or not; ``path`` is a line without dots (a ceiling).
+
+    The name stands at the line's end, or at ``named_at``; where ends of several lie together, they share a label.
+    """
 
     name: str
     colour: str
@@ -41,6 +44,12 @@ class Series:
     path: tuple[Spot, ...] = ()
     dashed: bool = False
     symbol: str = "o"
+    size: float = 7.0
+    open: bool = False
+    """Symbols without filling, so that those of other series show through."""
+    named_at: Spot | None = None
+    parts: tuple[tuple[str, str], ...] = ()
+    """The words of the name, each with a colour of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +59,8 @@ class Stretch:
     x0: float
     x1: float
     name: str
+    hatched: bool = False
+    """Without figures."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +75,10 @@ LABEL_GAP = 14.0
 """Pixels between a dot, its label and the edge."""
 HEAD = 20.0
 """Pixels above the curves for the names of stretches."""
+TOGETHER = 24.0
+"""Ends of lines closer than this in pixels share a label."""
+GLYPHS = {"o": "●", "s": "■", "t1": "▲", "d": "◆", "star": "★"}
+"""Symbols of series as characters, for their shared label."""
 DOTS_AT_MOST = 160
 """More dots than this are drawn small."""
 
@@ -86,8 +101,8 @@ class CurvePlot(PictureFrame):
     ) -> None:
         super().__init__(title, unit)
         self._theme, self._x, self._y = theme, x_scale, y_scale
-        left, bottom = ScaleAxis("left", y_scale, 26), ScaleAxis("bottom", x_scale, 62)
-        self.plot = plain_plot(theme, left, bottom)
+        left, self._bottom = ScaleAxis("left", y_scale, 26), ScaleAxis("bottom", x_scale, 62)
+        self.plot = plain_plot(theme, left, self._bottom)
         title_axis(self.plot, theme, x_title)
         title_axis(self.plot, theme, y_title, "left")
         self.set_picture(self.plot)
@@ -147,8 +162,10 @@ class CurvePlot(PictureFrame):
         spots = [self._spot(dot) for s in self.series for dot in s.dots]
         spots += [self._place(spot) for s in self.series for spot in s.path]
         xs, ys = [x for x, _y in spots], [y for _x, y in spots]
+        xs += [self._x.place(x) for stretch in self.stretches for x in (stretch.x0, stretch.x1)]
         room = max(0.1, max(xs) - min(xs)) * 0.02
         self._span = min(xs) - room, max(xs) + room
+        self._bottom.last = max(xs) + room
         if self._y.base:
             low, high = min(ys), max(ys)
             margin = max(0.15, (high - low) * 0.06)
@@ -163,6 +180,8 @@ class CurvePlot(PictureFrame):
     def _add_stretch(self, stretch: Stretch, shaded: bool) -> None:
         ends = self._x.place(stretch.x0), self._x.place(stretch.x1)
         fill = QBrush(tinted(self._theme.sunk, 130)) if shaded else QBrush(Qt.BrushStyle.NoBrush)
+        if stretch.hatched:
+            fill = QBrush(QColor(self._theme.line), Qt.BrushStyle.BDiagPattern)
         item = pg.LinearRegionItem(ends, movable=False, brush=fill, pen=pen(self._theme.strong_line, 1))
         item.setZValue(-5)
         self.plot.addItem(item, ignoreBounds=True)
@@ -197,16 +216,16 @@ class CurvePlot(PictureFrame):
             {
                 "pos": self._spot(dot),
                 "symbol": series.symbol,
-                "size": 4 if small else 7,
+                "size": 11 if dot.hollow else 4 if small else series.size,
                 "pen": pen(series.colour, 1.4),
-                "brush": QBrush(QColor(self._theme.surface if dot.hollow else series.colour)),
+                "brush": QBrush(Qt.BrushStyle.NoBrush) if dot.hollow or series.open else QBrush(QColor(series.colour)),
                 "data": dot.hint,
             }
             for dot in series.dots
         ]
         scatter = pg.ScatterPlotItem(hoverable=True, useCache=False, tip=lambda x, y, data: data)
         scatter.addPoints(spots)
-        scatter.setZValue(3)
+        scatter.setZValue(3.5 if any(dot.hollow for dot in series.dots) else 3)
         self.plot.addItem(scatter)
         rings = [self._spot(dot) for dot in series.dots if dot.point_id and dot.point_id in self._marked]
         if rings:
@@ -218,30 +237,56 @@ class CurvePlot(PictureFrame):
         for label in self._labels:
             self.plot.removeItem(label.item)
         self._labels = []
+        for spot, named in self._named():
+            if len(named) > 1:
+                parts = [(f"{GLYPHS.get(each.symbol, '')} {each.name}".lstrip(), each.colour) for each in named]
+            else:
+                parts = list(named[0].parts) or [(named[0].name, named[0].colour)]
+            self._label(parts, spot=spot, stacked=len(named) > 1)
+        for upright in self.uprights:
+            self._label([(upright.name, self._theme.muted)], upright=self._x.place(upright.x))
+        for stretch in self.stretches:
+            self._label([(stretch.name, self._theme.muted)], stretch=stretch)
+
+    def _named(self) -> list[tuple[Spot, list[Series]]]:
+        """Series with names by where their label belongs; joined lines that end together share one place."""
+        width, height = self._room()
+        found: list[tuple[Spot, list[Series]]] = []
         for series in self.series:
             ends = [self._place(spot) for spot in series.path] or sorted(self._spot(dot) for dot in series.dots)
-            if series.name and ends:
-                self._label(series.name, series.colour, spot=ends[-1])
-        for upright in self.uprights:
-            self._label(upright.name, self._theme.muted, upright=self._x.place(upright.x))
-        for stretch in self.stretches:
-            self._label(stretch.name, self._theme.muted, stretch=stretch)
+            if series.named_at is not None:
+                ends = [self._place(series.named_at)]
+            if not series.name or not ends:
+                continue
+            x, y = ends[-1]
+            near = [
+                beside
+                for (x0, y0), beside in found
+                if all(len(each.dots) > 1 for each in (*beside, series))
+                and abs(x - x0) / (self._span[1] - self._span[0]) * width < TOGETHER
+                and abs(y - y0) / (self._height[1] - self._height[0]) * height < TOGETHER
+            ]
+            if near:
+                near[0].append(series)
+            else:
+                found.append(((x, y), [series]))
+        return found
 
     def _label(
         self,
-        text: str,
-        colour: str,
+        parts: Sequence[tuple[str, str]],
         *,
         spot: Spot | None = None,
+        stacked: bool = False,
         upright: float | None = None,
         stretch: Stretch | None = None,
     ) -> None:
-        ink = self._theme.ink(colour)
-        item = tight_text([(text, ink)])
+        inks = [(text, self._theme.ink(colour)) for text, colour in parts]
+        item = tight_text(inks, stacked=stacked)
         item.fill = QBrush(tinted(self._theme.surface, 190))  # words over a ceiling stay readable
         item.setZValue(5)
         self.plot.addItem(item, ignoreBounds=True)
-        self._labels.append(_Label(item, spot, upright, stretch, ink))
+        self._labels.append(_Label(item, spot, upright, stretch, inks[-1][1]))
 
     def _room(self) -> tuple[float, float]:
         box = self.plot.getPlotItem().getViewBox()

@@ -69,11 +69,13 @@ class ScaleAxis(EndedAxis):
         super().__init__(orientation)
         self._scale = scale
         self._room = room
+        self.last = float("inf")
+        """Place of the last figure: what lies beyond has no ticks, only room for words."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """As many as have room."""
         places = self._scale.ticks(minVal, maxVal, max(2, int(size / self._room)))
-        return [(1.0, places)]
+        return [(1.0, [place for place in places if place <= self.last])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Words of the values."""

@@ -60,10 +60,10 @@ def dashes(colour: str, width: float = 1.2) -> QPen:
     return result
 
 
-def tight_text(parts: Sequence[tuple[str, str]]) -> pg.TextItem:
-    """Words (each with its colour) hung by their upper left corner, without the margin of a document."""
+def tight_text(parts: Sequence[tuple[str, str]], *, stacked: bool = False) -> pg.TextItem:
+    """Words (each with its colour), beside or below each other, hung by their upper left corner, without a margin."""
     spans = [f'<span style="color:{colour}">{escape(text)}</span>' for text, colour in parts]
-    item = pg.TextItem(html=" · ".join(spans), anchor=(0, 0))
+    item = pg.TextItem(html=("<br>" if stacked else " · ").join(spans), anchor=(0, 0))
     item.textItem.document().setDocumentMargin(1)
     item.updateTextPos()
     return item
