@@ -26,6 +26,9 @@ from gputuner.model.events import (
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
+STEADY_STEPS = 5
+"""Steps in a row that must tell the same total before it is said."""
+
 
 class Phase(StrEnum):
     """Where a run stands: idle → starting → running → (stopping →) over; starting → refused."""
@@ -64,6 +67,8 @@ class RunFacts:
     advice: tuple[Advice, ...] = ()
     questions: tuple[Question, ...] = ()
     warnings: list[Warned] = field(default_factory=lambda: [])
+    total_wavers: bool = False
+    """The number of steps told with each step has changed: what is left of it is a guess."""
     finished: RunFinished | None = None
     traces: dict[str, History] = field(default_factory=lambda: {})
     t_ns: int = 0
@@ -85,13 +90,19 @@ class RunFacts:
         return 0.0 if told is None else max(0.0, told.remaining_s - self.since_s(told))
 
     @property
-    def step_fraction(self) -> float:
-        """Share of the step in hand that is measured, 0–1; 0 before its measuring begins."""
-        progress = self.progress
-        if progress is None or progress.phase != "measure" or progress.left_s is None:
+    def steady_total(self) -> int | None:
+        """Steps of the run in all, once several in a row told the same and none another."""
+        if self.step is None or self.total_wavers or len(self.steps) < STEADY_STEPS:
+            return None
+        return self.step.total
+
+    @property
+    def fraction(self) -> float:
+        """Share of the run's time that has passed, 0–1, by the last word on what is left; 0 before the first step."""
+        if self.step is None or self.started is None:
             return 0.0
-        whole_s = progress.done_s + progress.left_s
-        return progress.done_s / whole_s if whole_s > 0 else 0.0
+        passed_s = (self.t_ns - self.started.t_ns) / 1e9
+        return passed_s / max(1e-9, passed_s + self.remaining_s)
 
     def since_s(self, told: StepStarted | StepProgressed) -> float:
         """Seconds of the run since an event."""
@@ -106,6 +117,7 @@ class RunFacts:
             case TorchFound():
                 self.torch = event
             case StepStarted():
+                self.total_wavers |= self.step is not None and self.step.total != event.total
                 self.step, self.progress = event, None
                 self.steps.append(StepSeen(event.label, dict(event.params), event.t_ns))
             case StepProgressed():

@@ -10,6 +10,8 @@ QMainWindow, QWidget[role="page"], QScrollArea, QScrollArea > QWidget > QWidget[
   background: %(background)s; border: none; }
 QWidget[role="clear"], QScrollArea[role="clear"], QScrollArea[role="clear"] > QWidget#qt_scrollarea_viewport {
   background: transparent; }
+QScrollArea[role="clear"] { border: 1px solid transparent; border-radius: 4px; }
+QScrollArea[role="clear"]:focus { border-color: %(accent)s; }
 QToolTip { background: %(surface)s; color: %(text)s; border: 1px solid %(line)s; padding: 4px; font-size: %(small)dpx; }
 
 QFrame[role="card"] { background: %(surface)s; border: 1px solid %(line)s; border-radius: %(radius)dpx; }
@@ -67,18 +69,22 @@ QToolButton[nav="true"]:checked { background: %(sunk)s; color: %(accent)s; }
 QToolButton[nav="true"]:focus { border-color: %(accent)s; }
 QToolButton::menu-indicator { image: none; width: 0; }
 
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(background)s; border: 1px solid %(strong_line)s;
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(surface)s; border: 1px solid %(strong_line)s;
   border-radius: %(radius)dpx; padding: 3px 8px; min-height: 22px; selection-background-color: %(accent)s;
   selection-color: %(on_accent)s; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid %(accent)s;
   padding: 2px 7px; }
 QSpinBox QLineEdit:focus, QDoubleSpinBox QLineEdit:focus { border: none; padding: 0 6px; }
 QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: %(muted)s;
-  border-color: %(line)s; }
+  background: %(background)s; border-color: %(line)s; }
 QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 6px; min-height: 0;
   background: transparent; }
-QSpinBox::up-button, QDoubleSpinBox::up-button, QSpinBox::down-button, QDoubleSpinBox::down-button { width: 0;
-  border: none; }
+QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right;
+  width: 22px; height: 15px; border: none; }
+QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right;
+  width: 22px; height: 15px; border: none; }
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow, QSpinBox::down-arrow, QDoubleSpinBox::down-arrow,
+QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QComboBox { font-size: %(small)dpx; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: %(surface)s; border: 1px solid %(line)s;

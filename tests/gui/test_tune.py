@@ -1,12 +1,13 @@
 """Tune: set up, run in a thread, pictures, advice, and every way a run can end."""
 
 import threading
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from gputuner.gui.plots.labelling import Box
-from gputuner.gui.run_state import Phase, RunState
+from gputuner.gui.run_state import Phase, RunFacts, RunState
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy, NoPermission
@@ -94,10 +95,11 @@ def test_progress_while_it_runs(open_window, invented, qtbot):
     step = events[place - 1]
     qtbot.waitUntil(lambda: window.conductor.tune.facts.step == step)
     window.tune.refresh()
-    assert f"step {step.index} of {step.total}" in window.tune.bar.step_text
+    assert f"step {step.index} " in window.tune.bar.step_text
     assert sentences.step(step.label, step.params) in window.tune.bar.step_text
     assert "about" in window.tune.bar.left_text
-    assert window.tune.bar.progress == pytest.approx((step.index - 1) / step.total)
+    passed_s = (window.conductor.tune.facts.t_ns - events[0].t_ns) / 1e9
+    assert window.tune.bar.progress == pytest.approx(passed_s / (passed_s + window.conductor.tune.facts.remaining_s))
     assert not window.tune.setup.form.isEnabled()
     assert window.tune.bar.button.text() == "Stop"
     run.released.set()
@@ -113,11 +115,46 @@ def test_progress_within_a_step_moves_the_bar_and_the_time_left(qtbot):
     told = {"phase": "measure", "done_s": 10.0, "left_s": 10.0, "remaining_s": 50.0}
     with qtbot.waitSignal(state.progressed), qtbot.assertNotEmitted(state.changed):
         state.take(StepProgressed(**head, **told, seq=2, t_ns=10 * 10**9))
-    assert state.facts.step_fraction == 0.5
     state.take(TelemetrySampled(run_id="r", seq=3, t_ns=12 * 10**9, samples=()))
     assert state.facts.remaining_s == 48.0
     state.take(StepStarted(**head, seq=4, t_ns=13 * 10**9, total=4, params={}, expected_s=20.0, remaining_s=40.0))
-    assert (state.facts.progress, state.facts.step_fraction, state.facts.remaining_s) == (None, 0.0, 40.0)
+    assert (state.facts.progress, state.facts.remaining_s) == (None, 40.0)
+
+
+def test_how_much_is_done_follows_the_time(invented):
+    started = invented.tune_events()[0]
+    facts = RunFacts()
+    assert facts.fraction == 0.0
+    head = {"run_id": started.run_id, "label": "train_probe", "params": {}, "expected_s": 20.0}
+    facts.take(replace(started, t_ns=0))
+    facts.take(StepStarted(**head, index=2, seq=2, t_ns=20 * 10**9, total=4, remaining_s=60.0))
+    assert facts.fraction == pytest.approx(0.25)
+    facts.take(StepStarted(**head, index=3, seq=3, t_ns=40 * 10**9, total=90, remaining_s=40.0))
+    assert facts.fraction == pytest.approx(0.5), "more steps in the same time change nothing"
+
+
+def test_the_number_of_steps_is_said_once_it_is_steady():
+    def told(totals):
+        facts = RunFacts()
+        for index, total in enumerate(totals, start=1):
+            facts.take(
+                StepStarted(
+                    run_id="r",
+                    index=index,
+                    label="a",
+                    seq=index,
+                    t_ns=index,
+                    total=total,
+                    params={},
+                    expected_s=1.0,
+                    remaining_s=9.0,
+                )
+            )
+        return facts.steady_total
+
+    assert told([112] * 4) is None
+    assert told([30] * 5) == 30
+    assert told([112] * 4 + [66] * 20) is None, "a number that was wrong once is not said again"
 
 
 def test_the_bar_says_how_far_the_step_is(open_window, invented, qtbot):
@@ -136,7 +173,7 @@ def test_the_bar_says_how_far_the_step_is(open_window, invented, qtbot):
     window.tune.refresh()
     assert window.tune.bar.step_text.endswith(" · this step: 5 of 20 settings, 9 s left")
     assert window.tune.bar.left_text == "about 1 min 40 s left"
-    assert window.tune.bar.progress == pytest.approx((step.index - 1 + 0.25) / step.total)
+    assert window.tune.bar.progress == pytest.approx(window.conductor.tune.facts.fraction)
     run.released.set()
     qtbot.waitUntil(lambda: not window.conductor.tune_run.busy)
 

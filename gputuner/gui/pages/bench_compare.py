@@ -16,6 +16,7 @@ from gputuner.gui.results_compare import pair_groups, paired, telling, void_word
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_words
 from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
@@ -37,7 +38,7 @@ class ComparePicture(PictureFrame):
         self._other: RunFacts | None = None
         self._path: Path | None = None
         self.differences: tuple[Difference, ...] = ()
-        self.chooser = QComboBox()
+        self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("compare with"))
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.said = label("", "muted", wrap=True)

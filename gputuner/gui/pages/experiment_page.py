@@ -221,7 +221,9 @@ class ExperimentPage(QWidget):
         words, left = _("starting the measuring process…"), ""
         if step is not None:
             what = sentences.step(step.label, step.params)
-            words = _("step {index} of {total} · {what}").format(index=step.index, total=step.total, what=what)
+            total = state.facts.steady_total
+            step_words = _("step {index} · {what}") if total is None else _("step {index} of {total} · {what}")
+            words = step_words.format(index=step.index, total=total, what=what)
             left = _("about {time} left").format(time=numbers.duration(round(state.facts.remaining_s)))
             if told := self._step_words():
                 words = f"{words} · {told}"
@@ -230,11 +232,8 @@ class ExperimentPage(QWidget):
         self.bar.show_running(name, words, left, self._done(), state.phase is Phase.STOPPING)
 
     def _done(self) -> float:
-        """Share of the steps that is done, 0–1; it stays where a run was stopped."""
-        facts, step = self._state.facts, self._state.facts.step
-        if self._state.outcome is Outcome.COMPLETED:
-            return 1.0
-        return (step.index - 1 + facts.step_fraction) / max(1, step.total) if step is not None else 0.0
+        """Share of the run that is done, 0–1; it stays where a run was stopped."""
+        return 1.0 if self._state.outcome is Outcome.COMPLETED else self._state.facts.fraction
 
     def _step_words(self) -> str:
         facts = self._state.facts

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -61,7 +60,6 @@ class ResultView(QWidget):
             _("measured figures"),
             row_height=22,
         )
-        self.table.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # the end of a name tells figures apart
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
         frame = card()
         inside = QVBoxLayout(frame)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QGridLayout,
     QHBoxLayout,
     QPushButton,
@@ -25,6 +24,7 @@ from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
+from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import card, label
 from gputuner.gui.widgets.notice import Notice
 from gputuner.language import sentences
@@ -60,7 +60,7 @@ class SessionDetail(QWidget):
         self._views: dict[str, QWidget] = {"overview": self.overview, "figures": self.result, "advice": advice_page}
         for view in self._views.values():
             self._stack.addWidget(view)
-        self.chooser = QComboBox()
+        self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("card"))
         self.chooser.currentIndexChanged.connect(lambda _index: self._show_card())
         row = QHBoxLayout()

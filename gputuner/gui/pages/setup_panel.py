@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout
 from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
+from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import label, repolish, rule
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
@@ -18,7 +19,7 @@ from gputuner.model.cards import CardState
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
 
-MOST_KINDS, FEW_KINDS = 12, 5
+MOST_KINDS, FEW_KINDS = 12, 3
 """Kinds of steps that the dry run names (few where the form needs the room); the rest is counted, told on hover."""
 
 
@@ -42,7 +43,7 @@ class SetupPanel(QFrame):
         self.setProperty("role", "card")
         self._live = live
         self.planned: Planned | None = None
-        self.chooser = QComboBox()
+        self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("card"))
         self.chooser.setMinimumContentsLength(10)
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
@@ -75,12 +76,13 @@ class SetupPanel(QFrame):
         layout.addWidget(self._kept)
         if not roomy:
             layout.addStretch(1)
-        self._kept.setText(
-            _(
-                "No setting of the card is changed. The load stops by itself 3 °C before the core slows down, on an "
-                "XID, on a fan that stands still, or when telemetry falls silent."
-            )
+        kept = _("No setting of the card is changed.")
+        stops = _(
+            "The load stops by itself 3 °C before the core slows down, on an XID, on a fan that stands still, or when "
+            "telemetry falls silent."
         )
+        self._kept.setText(kept if roomy else f"{kept} {stops}")
+        self._kept.setToolTip(stops if roomy else "")
         self.show_cards()
         self.chooser.currentIndexChanged.connect(self._card_changed)
         self.form.changed.connect(self.changed)

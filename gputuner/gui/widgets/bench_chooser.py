@@ -84,9 +84,10 @@ class BenchChooser(QScrollArea):
         for group in self.groups.values():
             group.tick(wanted, full=full)
 
-    def seconds(self, *, full: bool) -> float:
-        """How long the ticked ones take."""
-        return sum(_seconds(self.entries[name], full) for name in self.chosen)
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the tabulator stops at, from the top."""
+        return [stop for group in self.groups.values() for stop in group.stops]
 
 
 class BenchGroup(QWidget):
@@ -164,6 +165,11 @@ class BenchGroup(QWidget):
             reason.setContentsMargins(24, 0, 0, 2)
             rows.addWidget(reason)
         return rows
+
+    @property
+    def stops(self) -> list[QWidget]:
+        """What the tabulator stops at: fold, the group's own box, those of its benchmarks."""
+        return [self._fold, self.box, *self.boxes.values()]
 
     def unfold(self, open_: bool) -> None:
         """Show or hide the benchmarks of the group."""

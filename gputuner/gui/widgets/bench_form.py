@@ -3,14 +3,14 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QButtonGroup, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gputuner.gui.ports import BenchmarkEntry
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.bench_chooser import BenchChooser
+from gputuner.gui.widgets.entry_boxes import DecimalBox
 from gputuner.gui.widgets.labels import Elided, label
 from gputuner.gui.widgets.spec_form import Form
-from gputuner.language import numbers
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError, UsageError
 
@@ -41,7 +41,7 @@ class BenchForm(Form):
             self.suites[full] = button
         self.suites[False].setChecked(True)
         self._count = Elided()
-        self.minutes = QDoubleSpinBox()
+        self.minutes = DecimalBox()
         self.minutes.lineEdit().setTextMargins(6, 0, 0, 0)
         self.minutes.setDecimals(1)
         self.minutes.setRange(0.0, MINUTES_MOST)
@@ -83,6 +83,14 @@ class BenchForm(Form):
         wanted = chosen if known and not whole else self.chooser.suite(self.full)
         self.chooser.tick(wanted, full=self.full)
         self._say_count()
+        self._order_stops()
+
+    def _order_stops(self) -> None:
+        """The tabulator goes from the suite down its list to the time: the list is made anew after both."""
+        before: QWidget = self.suites[True]
+        for stop in (*self.chooser.stops, self.minutes):
+            QWidget.setTabOrder(before, stop)
+            before = stop
 
     def problem(self) -> GputunerError | None:
         """Why the values make no spec, or None."""
@@ -118,9 +126,7 @@ class BenchForm(Form):
         self.changed.emit()
 
     def _say_count(self) -> None:
-        words = _("{count} of {total} · about {time}").format(
-            count=len(self.chooser.chosen),
-            total=len(self.chooser.entries),
-            time=numbers.duration(round(self.chooser.seconds(full=self.full))),
+        words = _("{count} of {total} benchmarks").format(
+            count=len(self.chooser.chosen), total=len(self.chooser.entries)
         )
         self._count.show_text(words if self.chooser.entries else "")

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from gputuner.gui.field_words import FieldWords, field_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
+from gputuner.gui.widgets.entry_boxes import ChoiceBox, DecimalBox, WholeBox
 from gputuner.gui.widgets.labels import label
 from gputuner.model.errors import GputunerError
 
@@ -99,7 +100,7 @@ class SpecForm(Form):
         default = entry.default if entry.default is not MISSING else None
         choices = _choices(hint)
         if choices:
-            box = QComboBox()
+            box = ChoiceBox()
             for choice in choices:
                 box.addItem(str(choice.value if isinstance(choice, Enum) else choice), choice)
             box.setCurrentIndex(max(0, box.findData(default)))
@@ -111,7 +112,7 @@ class SpecForm(Form):
             check.toggled.connect(lambda _on: self.changed.emit())
             return check
         if hint is int:
-            whole = QSpinBox()
+            whole = WholeBox()
             whole.lineEdit().setTextMargins(6, 0, 0, 0)
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
@@ -119,7 +120,7 @@ class SpecForm(Form):
             whole.valueChanged.connect(lambda _value: self.changed.emit())
             return whole
         if hint is float:
-            real = QDoubleSpinBox()
+            real = DecimalBox()
             real.lineEdit().setTextMargins(6, 0, 0, 0)
             real.setDecimals(words.decimals)
             real.setRange(words.low, words.high)
