@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -112,6 +113,7 @@ def _measure(
         own = _fitted(spec, card)
         machine = setup.machine(card)
         _refuse_if_none_can_run(own, machine)
+        _refuse_too_short(own, machine)
         _estimate(output, own, machine)
         ended = run(output, setup, own, (card,), options)
         if guard is None or not guard.judges(ended):
@@ -169,9 +171,11 @@ def _able(setup: Setup, spec: "Bench", card: CardInfo) -> "Bench":
 
     Raises:
         NoCard: the card can run none of it.
+        UsageError: it has no time for any of it.
     """
-    own = _fitted(spec, card)
-    _refuse_if_none_can_run(own, setup.machine(card))
+    own, machine = _fitted(spec, card), setup.machine(card)
+    _refuse_if_none_can_run(own, machine)
+    _refuse_too_short(own, machine)
     return own
 
 
@@ -187,6 +191,22 @@ def _refuse_if_none_can_run(spec: "Bench", machine: "Machine") -> None:
     name, why = verdicts[0]
     reason = words.unavailable(why.code, why.params) if why else ""
     raise NoCard("benchmarks_unavailable", f"{name}: {reason}", benchmark=name, why=reason)
+
+
+def _refuse_too_short(spec: "Bench", machine: "Machine") -> None:
+    """Nothing is started for a budget in which no benchmark has room.
+
+    Raises:
+        UsageError: that is so; it tells the least that works.
+    """
+    least = ceil(10.0 * spec.least_minutes(machine)) / 10.0
+    if spec.minutes is not None and spec.minutes < spec.least_minutes(machine):
+        raise UsageError(
+            "minutes_too_few",
+            f"--minutes {spec.minutes:g} is too short; {least:g} works",
+            value=f"{spec.minutes:g}",
+            least=f"{least:g}",
+        )
 
 
 def _estimate(output: Output, spec: "Bench", machine: "Machine") -> None:

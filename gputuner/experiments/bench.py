@@ -8,7 +8,7 @@ from typing import ClassVar
 from gputuner.analysis.sanity import broken_rules
 from gputuner.experiments.benchmarks.again import ROUNDS, Headline, Listener, headline_of, repeated
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps
-from gputuner.experiments.benchmarks.budget import LEAST_SHARE, left_out
+from gputuner.experiments.benchmarks.budget import least_s, left_out, share_for, shortened_s
 from gputuner.experiments.benchmarks.catalogue import chosen
 from gputuner.experiments.benchmarks.judging import judged
 from gputuner.experiments.benchmarks.outcome import Outcomes, tried_again
@@ -16,7 +16,7 @@ from gputuner.experiments.benchmarks.tally import Tally, counted_down
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Plan, Report, StepResult, Work
+from gputuner.model.steps import Plan, Report, StepResult
 
 START_S = 12.0
 MINUTES_LEAST, MINUTES_MOST = 0.2, 1440.0
@@ -85,6 +85,12 @@ class Bench:
         ready = [b for b in self.benchmarks() if b.unavailable(machine) is None]
         return START_S + sum(self._cost_s(b, cpu=machine.card.is_cpu) for b in ready)
 
+    def least_minutes(self, machine: Machine) -> float:
+        """Budget in minutes from which on something is measured at all."""
+        ready = [b for b in self.benchmarks() if b.unavailable(machine) is None]
+        first_s = least_s(self._cost_s(ready[0], cpu=machine.card.is_cpu)) if ready else 0.0
+        return (START_S + first_s) / (1.0 - KEPT_SHARE) / 60.0
+
     def plan(self, context: PlanContext) -> Plan:
         """Each benchmark that can run here, one after the other; the others are told with the reason.
 
@@ -129,20 +135,18 @@ class Bench:
             share = 1.0
             if self.minutes is not None:
                 room_s = course.left_s - KEPT_SHARE * course.context.budget_s - waiting_s
-                gone = left_out(ready, queue, self._wanted_s(course, queue, tally), room_s)
-                for each in gone:
+                for each in left_out(ready, queue, self._wanted_s(course, queue, tally), room_s):
                     queue.remove(each.benchmark)
-                    name = each.benchmark.name
-                    yield from course.warn(
-                        "benchmark_skipped", benchmark=name, needed_s=each.needed_s, left_s=each.left_s
-                    )
+                    told = {"needed_s": each.needed_s, "left_s": each.left_s}
+                    yield from course.warn("benchmark_skipped", benchmark=each.benchmark.name, **told)
                 if not queue:
                     break
-                share = min(1.0, max(LEAST_SHARE, room_s / sum(self._wanted_s(course, queue, tally))))
-            left_s = sum(self._wanted_s(course, queue, tally)) * share + waiting_s
+                share = share_for(self._wanted_s(course, queue, tally), room_s)
+            left_s = sum(shortened_s(cost, share) for cost in self._wanted_s(course, queue, tally)) + waiting_s
             yield from course.total(tally.steps_left(len(queue)), left_s, known=False)
             benchmark = queue.pop(0)
-            tally.expected_s += share * benchmark.expected_s(full=self.full, cpu=course.context.card.is_cpu)
+            own_s = benchmark.expected_s(full=self.full, cpu=course.context.card.is_cpu)
+            tally.expected_s += shortened_s(own_s, share)
             steps = tried_again(course, benchmark.run(course, Effort(full=self.full, share=share)))
             listener = Listener()
             yield from tally.counted(course, _judged(course, listener.through(steps)))

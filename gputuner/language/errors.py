@@ -29,6 +29,7 @@ _USAGE: dict[str, str] = {
     "argument_unexpected": N_("{argument} is one argument too many; see {help}."),
     "usage": N_("This command line cannot be understood: {message}"),
     "minutes_out_of_range": N_("The time budget is {value} minutes, but must lie between {low} and {high}."),
+    "minutes_too_few": N_("--minutes {value} is too short; {least} is the least that measures something of these."),
     "no_benchmark_chosen": N_("No benchmark is chosen; tick at least one."),
     "duration_out_of_range": N_("The duration is {value} s, but must be above 0 and at most ten years."),
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
@@ -141,6 +142,12 @@ _WORKER: dict[str, str] = {
     "python_not_executable": N_("{interpreter} cannot be run; --python takes the path of a Python interpreter."),
     "worker_start_timeout": N_("The measuring process did not start within {seconds:s}; is the machine overloaded?"),
     "operation_unknown": N_("There is no memory operation {operation}; there are read, write, copy, scale and triad."),
+    "workload_unknown": N_("There is no built-in training {workload}; there are {known}."),
+    "recipe_malformed": N_("A recipe is named FILE.py:function or module:function, not {recipe}."),
+    "recipe_or_workload": N_("Name a built-in training or a recipe, not both."),
+    "recipe_simulated": N_(
+        "Your own training runs on a real card or on the processor (--gpu cpu), not on a simulated card."
+    ),
     "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
 }
 

@@ -117,7 +117,7 @@ def test_what_was_not_asked_for_is_not_missed(whole, measured):
 
 def test_what_is_left_out_for_lack_of_time_is_told_and_passes(whole, measured):
     session = measured(CHEAP, "gpt")
-    code, out, _err = whole("bench", "--against", session.stem, "--minutes", "0.25", "--json")
+    code, out, _err = whole("bench", "--against", session.stem, "--minutes", "0.26", "--json")
     told = json.loads(out)["regression"]
     assert (code, told["gone"], told["missing"]) == (0, [], ["gpt"])
 
