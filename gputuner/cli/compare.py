@@ -34,8 +34,9 @@ def compare_sessions(
         context: streams and the way to the program.
     """
     from gputuner.analysis.likeness import unlike
-    from gputuner.analysis.regression import compare
+    from gputuner.analysis.regression import compare, stored_spread
     from gputuner.cli import comparison
+    from gputuner.cli.guard import telling_spread
     from gputuner.language.comparisons import comparison_markdown
 
     output = context.output(options)
@@ -43,7 +44,9 @@ def compare_sessions(
         paths = find(setup, before), find(setup, after)
         first, second = setup.sessions.open(paths[0]), setup.sessions.open(paths[1])
         try:
-            found = compare(first.points(), second.points())
+            points, started, other = first.points(), first.started, second.started.run_id
+            earlier = telling_spread(setup, started.cards[0], started, points, but=other) if started.cards else []
+            found = compare(points, second.points(), stored_spread(earlier))
             differs = unlike(first.started, second.started, (first.torch(), second.torch()))
         finally:
             first.close()

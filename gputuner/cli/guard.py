@@ -133,7 +133,7 @@ class Guard:
             stored.close()
         for card in cards:
             _same_card(started, card, which)
-        told = _telling_spread(setup, cards[0], started, points)
+        told = telling_spread(setup, cards[0], started, points)
         guard = cls(
             session=path.stem,
             started=started,
@@ -289,16 +289,17 @@ def _same_card(started: RunStarted, card: CardInfo, which: str) -> None:
         raise UsageError("against_other_card", f"{which} is of {title}", session=which, card=card.title, other=title)
 
 
-def _telling_spread(
-    setup: Setup, card: CardInfo, started: RunStarted, points: Sequence[Point]
+def telling_spread(
+    setup: Setup, card: CardInfo, started: RunStarted, points: Sequence[Point], *, but: str = ""
 ) -> list[Sequence[Point]]:
     """Figures of the guard's session and of the newest before it: what came later may be the fall that is looked for,
     and so may a run of the guard. Sessions that cannot be read and those that did not complete tell nothing.
+    ``but``: a session that is compared itself.
     """
     read: list[Sequence[Point]] = [points]
     for entry in setup.sessions.entries():
         summary = entry.summary
-        if summary is None or len(read) >= EARLIER_MOST or not _tells(summary, card, started):
+        if summary is None or summary.run_id == but or len(read) >= EARLIER_MOST or not _tells(summary, card, started):
             continue
         try:
             stored = setup.sessions.open(summary.path)

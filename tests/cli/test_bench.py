@@ -213,3 +213,18 @@ def test_benchmarks_that_cannot_run_here_end_with_3_and_leave_no_session(program
     assert "gemm-fp8" in err
     assert "Traceback" not in err
     assert not list(tmp_path.glob("sessions/*"))
+
+
+def test_a_comparison_knows_how_far_earlier_sessions_lay_apart(program):
+    """Of 4 % nothing can be said by two sessions alone; with four before them that agree within 0.3 %, it is worse."""
+    session = session_of(program("bench", CHEAP, "--json")[1])
+    lower = planted(session, 0.96, "20270101-000000-bench-eeee", days=1.0)
+
+    def verdicts():
+        document = json.loads(program("sessions", "compare", session.stem, lower, "--json")[1])
+        return {each["verdict"] for each in document["comparisons"]}
+
+    assert verdicts() == {"uncertain"}
+    for i, factor in enumerate((0.997, 0.999, 1.001, 1.003)):
+        planted(session, factor, f"20260101-00000{i}-bench-ffff", days=-1.0 - i)
+    assert verdicts() == {"worse"}
