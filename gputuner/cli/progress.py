@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _LINE_EVERY_S = 10.0
 """In a pipe a long step says how far it is at most so often."""
+_LATE_S = 0.5
 _WIDE = 1000
 """Columns where nothing has to be shortened."""
 _LEAST_LINE = 36
@@ -151,15 +152,23 @@ class Progress:
 
 def _step_line(step: StepStarted, left_s: float, room: int = _WIDE) -> str:
     """Which step, what it does, time left; in ``room`` columns by cutting what it does, never the time."""
-    begin, what, end = f"[{step.index}/{step.total}] ", sentences.step(step.label, step.params), ""
+    number = f"{step.index}/{step.total}" if step.total_known else str(step.index)
+    begin, what, end = f"[{number}] ", sentences.step(step.label, step.params), ""
     if step.expected_s or step.remaining_s:
-        end = " · " + _("{time} left").format(time=numbers.duration(round(left_s)))
+        end = f" · {_left(left_s)}"
     if width(begin + what + end) > room:
         kept = room - width(begin + end) - 1
         while what and width(what) > kept:
             what = what[:-1]
         what = f"{what.rstrip()}…" if what else "…"
     return begin + what + end
+
+
+def _left(left_s: float) -> str:
+    """Time left of the whole run; that it is late once none is left while a step goes on."""
+    if left_s < _LATE_S:
+        return _("longer than expected")
+    return _("{time} left").format(time=numbers.duration(round(left_s)))
 
 
 def point_line(point: Point) -> str:

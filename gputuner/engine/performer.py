@@ -60,7 +60,7 @@ class Performer:
         self._tell = tell
         self._shared = shared
         self._index = 0
-        self._total = 0
+        self._total, self._total_known = 0, True
         self._end_ns: int | None = None
         self._label, self._expected_s = "", 0.0
         if trials is not None:
@@ -101,7 +101,7 @@ class Performer:
             case Warn():
                 self._tell(Warned, code=step.code, params=step.params)
             case Total():
-                self._total = self._index + step.steps
+                self._total, self._total_known = self._index + step.steps, step.known
                 self._end_ns = self._loop.now_ns() + int(step.expected_s * 1e9)
         return Done()
 
@@ -123,6 +123,7 @@ class Performer:
             params=params,
             expected_s=expected_s,
             remaining_s=self._remaining_s(expected_s),
+            total_known=self._total_known and self._index <= self._total,
         )
         try:
             result = act()

@@ -12,7 +12,7 @@ from gputuner.experiments.benchmarks.budget import least_s, left_out, share_for,
 from gputuner.experiments.benchmarks.catalogue import chosen
 from gputuner.experiments.benchmarks.judging import judged
 from gputuner.experiments.benchmarks.outcome import Outcomes, tried_again
-from gputuner.experiments.benchmarks.tally import Tally, counted_down
+from gputuner.experiments.benchmarks.tally import HURRIED_PRIOR_S, PACE_PRIOR_S, Tally, counted_down
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
@@ -158,7 +158,8 @@ class Bench:
 
     def _wanted_s(self, course: Course, queue: Sequence[Benchmark], tally: Tally) -> list[float]:
         """Seconds that each would take unshortened, at the pace so far."""
-        pace = tally.pace(course.spent_s - START_S)
+        prior_s = PACE_PRIOR_S if self.minutes is None else HURRIED_PRIOR_S
+        pace = tally.pace(course.spent_s - START_S, prior_s)
         return [pace * self._cost_s(each, cpu=course.context.card.is_cpu) for each in queue]
 
 

@@ -117,9 +117,9 @@ class Course:
         """Tell the reader something that is neither a point nor advice."""
         yield Warn(code=code, params=params)
 
-    def total(self, steps: int, expected_s: float) -> Generator[Step, StepResult, None]:
-        """Tell how much is left."""
-        yield Total(steps=steps, expected_s=expected_s)
+    def total(self, steps: int, expected_s: float, *, known: bool = True) -> Generator[Step, StepResult, None]:
+        """Tell how much is left; not ``known``: the steps are a guess."""
+        yield Total(steps=steps, expected_s=expected_s, known=known)
 
     def _count(self, result: StepResult, cost_s: float) -> None:
         trials = result.trials if isinstance(result, Done) else ()

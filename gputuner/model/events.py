@@ -68,7 +68,10 @@ class TorchFound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
-    """A step begins: ``index`` of ``total`` (from 1), seconds it should take and seconds left for the whole run."""
+    """A step begins: ``index`` of ``total`` (from 1), seconds it should take and seconds left for the whole run.
+
+    ``total_known``: the total is counted, not guessed from the steps so far.
+    """
 
     kind: Literal["step_started"] = "step_started"
     run_id: str
@@ -80,6 +83,7 @@ class StepStarted:
     params: dict[str, Scalar]
     expected_s: float
     remaining_s: float
+    total_known: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

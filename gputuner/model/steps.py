@@ -90,10 +90,14 @@ class Warn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Total:
-    """Tell how much is left, in steps and seconds, so that progress can be shown; may be told again when it changes."""
+    """Tell how much is left, in steps and seconds, so that progress can be shown; may be told again when it changes.
+
+    ``known``: the steps are counted, not guessed.
+    """
 
     steps: int
     expected_s: float
+    known: bool = True
 
 
 Step = Work | Together | Settle | Watch | Report | Advise | Warn | Total

@@ -1,6 +1,7 @@
 """Tables in a pipe and on a terminal, help in lines, progress."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from cyclopts.help import HelpEntry, HelpPanel
@@ -104,7 +105,8 @@ def test_progress_on_a_terminal_counts_down_and_leaves_nothing():
         now_s = 130.0
         assert progress.status().plain == "[3/14] training step: batch 64 · 1 min left   61 °C · 312 W"
         now_s = 500.0
-        assert "0 s left" in progress.status().plain
+        assert "longer than expected" in progress.status().plain
+        assert "0 s left" not in progress.status().plain
     assert err.getvalue().rstrip().endswith("\x1b[2K")
 
 
@@ -145,6 +147,13 @@ def test_in_a_pipe_a_long_step_says_how_far_it_is_every_ten_seconds():
         "  this step: 20 settings tried, 20 s left",
         "  this step: 40 settings tried, 10 s left",
     ]
+
+
+def test_a_total_that_is_a_guess_is_not_shown():
+    err = io.StringIO()
+    with Progress(Output(out=io.StringIO(), err=err)) as progress:
+        progress.show(replace(step(), total_known=False))
+    assert err.getvalue() == "[3] training step: batch 64 · 1 min 30 s left\n"
 
 
 def test_progress_of_an_open_end_tells_no_time():

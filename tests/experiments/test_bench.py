@@ -162,7 +162,7 @@ def test_a_budget_shortens_each_and_is_kept(lab, suite):
     suite(*(entry(f"gemm-{i}", cost=60.0) for i in range(6)))
     told = perform(lab, Bench(minutes=2.0))
     assert len(told.works) == 6
-    assert max(work.measure_s for work in told.works) < 20.0
+    assert max(work.measure_s for work in told.works) < 22.0
     assert sum(work.measure_s for work in told.works) < 120.0
 
 
@@ -179,6 +179,27 @@ def test_progress_tells_what_is_left_before_each(lab, suite):
     told = perform(lab, Bench())
     assert [total.expected_s for total in told.totals] == [30.0, 20.0, 10.0]
     assert [total.steps for total in told.totals] == [9, 2, 1]
+
+
+def test_what_is_shortened_alike_leaves_the_last_in(lab, suite):
+    """Worked through in order the first would have had the whole budget."""
+    suite(*(entry(f"gemm-{i}", cost=100.0) for i in range(3)), *(entry(f"m{i}", cost=100.0) for i in range(5)))
+    told = perform(lab, Bench(minutes=2.0))
+    assert {f"m{i}" for i in range(5)} <= {work.workload for work in told.works}
+    assert [w.params["benchmark"] for w in told.warned if w.code == "benchmark_skipped"] == ["gemm-2"]
+
+
+def test_the_time_left_of_a_null_check_counts_its_repeats_from_the_start(lab, suite):
+    suite(entry("gemm-a", cost=30.0), entry("gemm-b", cost=12.0))
+    told = perform(lab, Bench(null=True))
+    left = [total.expected_s for total in told.totals]
+    assert left[0] == pytest.approx(42.0 + 2 * 4 * 12.0)
+    assert left[1] == pytest.approx(12.0 + 4 * 12.0 + 4 * 30.0 + 2 * 4.0)
+    assert left[2] == pytest.approx(4 * (30.0 + 12.0) + 4 * 4.0)
+    assert left[1:] == sorted(left[1:], reverse=True)
+    assert left[-1] == pytest.approx(12.0 + 4.0)
+    assert [total.steps for total in told.totals[2:]] == [8, 7, 6, 5, 4, 3, 2, 1]
+    assert [total.known for total in told.totals] == [False] * 2 + [True] * 8
 
 
 def test_a_slow_card_makes_the_time_left_longer(lab, suite):
