@@ -215,7 +215,9 @@ class Guard:
             confirmed=sure,
             cleared=tuple(seen[key] for key in keys if key in seen and key not in worse_again),
             unconfirmed=tuple(
-                each for key, each in zip(keys, looked_worse, strict=True) if key not in seen and key not in worse_again
+                each
+                for key, each in zip(keys, looked_worse, strict=True)
+                if each.verdict is Verdict.WORSE and key not in seen and key not in worse_again
             ),
         )
 
