@@ -1,15 +1,17 @@
 # pyright: standard
 """What is read of a session to show it: roll-ups for the overview and the events that are not telemetry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gputuner.gui.history import Span
 from gputuner.gui.ports import Series, SessionReader
 from gputuner.gui.run_state import RunFacts
 from gputuner.model.codec import KINDS
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Limiter, Quantity, limiter_of
 
 OVERVIEW = (
     Quantity.CORE_TEMPERATURE_C,
@@ -44,17 +46,22 @@ class SessionContent:
     facts: RunFacts
     bands: dict[tuple[str, Quantity], Band]
     length_s: float
+    limits: dict[str, list[Span]] = field(default_factory=lambda: {})
+    """What limited each card over time, by UUID, in seconds from the session's start."""
 
 
 def read_content(reader: SessionReader) -> SessionContent:
     """Read facts and overview; called in the background."""
     facts = read_facts(reader)
     cards = tuple(card.uuid for card in reader.cards())
-    series = reader.overview(OVERVIEW, cards, at_most_points=AT_MOST) if cards else {}
+    wanted = (*OVERVIEW, Quantity.LIMIT_BITS)
+    series = dict(reader.overview(wanted, cards, at_most_points=AT_MOST)) if cards else {}
     t0_ns = facts.started.t_ns if facts.started else 0
+    bits = {uuid: series.pop((uuid, Quantity.LIMIT_BITS), None) for uuid in cards}
+    limits = {uuid: limit_spans(entry, t0_ns) for uuid, entry in bits.items() if entry is not None}
     bands = {key: band for key, entry in series.items() if len((band := _band(entry, t0_ns)).t_s)}
     ends = [float(band.t_s[-1]) for band in bands.values()] + [(facts.t_ns - t0_ns) * 1e-9]
-    return SessionContent(facts, bands, max(1.0, *ends))
+    return SessionContent(facts, bands, max(1.0, *ends), limits)
 
 
 def read_facts(reader: SessionReader) -> RunFacts:
@@ -63,6 +70,18 @@ def read_facts(reader: SessionReader) -> RunFacts:
     for event in reader.events(tuple(kind for kind in KINDS if kind != "telemetry_sampled")):
         facts.take(event)
     return facts
+
+
+def limit_spans(series: Series, t0_ns: int) -> list[Span]:
+    """Stretches of one limiter: a point (the most frequent mask around it) holds until the next one; breaks stay."""
+    times, breaks = ((series.t_ns - t0_ns) * 1e-9).tolist(), set(series.breaks.tolist())
+    spans: list[Span] = []
+    for number, (begin, end) in enumerate(pairwise(times)):
+        limiter: Limiter | None = None if number + 1 in breaks else limiter_of(int(series.mean[number]))
+        if spans and spans[-1].limiter is limiter:
+            begin = spans.pop().t0_s
+        spans.append(Span(begin, end, limiter))
+    return spans
 
 
 def _band(series: Series, t0_ns: int) -> Band:

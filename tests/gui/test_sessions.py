@@ -1,7 +1,9 @@
 """Sessions: list, open, replay, export, delete with a confirmation in place."""
 
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -11,6 +13,7 @@ from gputuner.gui.theme import Choice
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
 from gputuner.model.events import Outcome
+from gputuner.model.quantities import Limiter, Quantity
 
 S1, S2 = Path("/data/sessions/s1.sqlite"), Path("/data/sessions/s2.sqlite")
 
@@ -69,8 +72,32 @@ def test_a_narrow_page_keeps_title_and_buttons_whole(kept):
 def test_overview_draws_from_roll_ups(kept):
     plot, _quantities, _factor = kept.sessions.detail.overview.plots["power"]
     instant = plot.legends["power_instant_w"]
-    assert instant.startswith("instant 4"), instant
+    name, _space, figures = instant.partition(" ")
+    assert name == "instant"
+    mean, most = (float(part) for part in figures.split(" / "))
+    band = kept.sessions.detail.content.bands["GPU-4090", Quantity.POWER_INSTANT_W]
+    assert (mean, most) == (round(float(np.nanmean(band.mean))), round(float(np.nanmax(band.high))))
+    assert 0 < mean < most, "without a cursor the legend tells mean and maximum"
     assert kept.sessions.detail.tabs["figures"].isEnabled()
+
+
+def test_the_cursor_tells_what_was_at_that_time(kept):
+    overview = kept.sessions.detail.overview
+    band = kept.sessions.detail.content.bands["GPU-4090", Quantity.POWER_INSTANT_W]
+    plot, _quantities, _factor = overview.plots["power"]
+    plot.pointed.emit(float(band.t_s[3]))
+    assert plot.legends["power_instant_w"] == f"instant {band.mean[3]:.0f}"
+    plot.pointed.emit(None)
+    assert " / " in plot.legends["power_instant_w"]
+
+
+def test_the_overview_tells_what_limited_the_card(kept):
+    overview = kept.sessions.detail.overview
+    spans = kept.sessions.detail.content.limits["GPU-4090"]
+    assert overview.ribbon.spans == spans
+    assert {span.limiter for span in spans if span.limiter} == {Limiter.POWER, Limiter.NONE}
+    assert "power limit" in overview.shares_text
+    assert all(one.t1_s == other.t0_s for one, other in pairwise(spans))
 
 
 def test_figures_and_advice_of_a_session(kept):

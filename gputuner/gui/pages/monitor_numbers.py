@@ -81,6 +81,20 @@ def _share_name(limiter: Limiter) -> str:
     return _("not limited") if limiter is Limiter.NONE else sentences.limiter(limiter)
 
 
+def share_words(theme: Theme, spans: list[Span], length_s: float) -> tuple[str, str]:
+    """How much of the time each limiter held: with coloured squares (HTML), and plain."""
+    pieces: list[str] = []
+    plain: list[str] = []
+    for limiter, share in shares(spans).items():
+        words = f"{_share_name(limiter)} {share * 100:.0f} %"
+        square = "▨" if limiter is Limiter.UNKNOWN else "■"
+        pieces.append(f'<span style="color:{theme.limiter(limiter)}">{square}</span> {words}')
+        plain.append(words)
+    title = _("Limits, {minutes}:").format(minutes=span_words(length_s))
+    text = f"{title} " + " &nbsp; ".join(pieces) if pieces else _("Limiter: nothing seen yet")
+    return text, ", ".join(plain)
+
+
 class MonitorHead(QFrame):
     """Everything about the chosen card that must be readable from a metre away."""
 
@@ -156,18 +170,10 @@ class MonitorHead(QFrame):
     def show_ribbon(self, spans: list[Span], t0_s: float, t1_s: float, marks: list[float]) -> None:
         """Show the limiter over time and its shares."""
         self.ribbon.show_spans(spans, t0_s, t1_s, marks)
-        pieces: list[str] = []
-        plain: list[str] = []
-        for limiter, share in shares(spans).items():
-            words = f"{_share_name(limiter)} {share * 100:.0f} %"
-            square = "▨" if limiter is Limiter.UNKNOWN else "■"
-            pieces.append(f'<span style="color:{self._theme.limiter(limiter)}">{square}</span> {words}')
-            plain.append(words)
-        title = _("Limits, {minutes}:").format(minutes=span_words(t1_s - t0_s))
-        text = f"{title} " + " &nbsp; ".join(pieces) if pieces else _("Limiter: nothing seen yet")
+        text, plain = share_words(self._theme, spans, t1_s - t0_s)
         if self._shares.text() != text:
             self._shares.setText(text)
-            self._shares.setAccessibleName(", ".join(plain))
+            self._shares.setAccessibleName(plain)
 
     def _core(self, card: LiveCard, faded: bool) -> None:
         tile, shown = self.numbers["core"], card.shown(Quantity.CORE_TEMPERATURE_C)

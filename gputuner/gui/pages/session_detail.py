@@ -3,6 +3,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
     QGridLayout,
@@ -15,20 +17,21 @@ from PySide6.QtWidgets import (
 
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
-from gputuner.gui.pages.monitor_numbers import GIB, gib, percent
+from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import tune_result
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results_text import measured_with
 from gputuner.gui.run_state import RunFacts
-from gputuner.gui.session_content import SessionContent
+from gputuner.gui.session_content import Band, SessionContent
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import card, label
 from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.ribbon import Ribbon
 from gputuner.language import sentences
-from gputuner.language.numbers import grouped
+from gputuner.language.numbers import clock, grouped
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity
@@ -84,6 +87,11 @@ class SessionDetail(QWidget):
         layout.addLayout(row)
         layout.addWidget(self._stack, 1)
         self.show_view("overview")
+
+    @property
+    def content(self) -> SessionContent | None:
+        """What is shown."""
+        return self._content
 
     def show_view(self, name: str) -> None:
         """Show overview, figures or advice."""
@@ -186,8 +194,9 @@ class SessionOverview(QWidget):
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
+        layout.addWidget(self._limiter_row(), 0, 0, 1, 2)
         for number, (plot, _quantities, _factor) in enumerate(self.plots.values()):
-            layout.addWidget(plot, number // 2, number % 2)
+            layout.addWidget(plot, 1 + number // 2, number % 2)
             plot.pointed.connect(self._pointed)
         self._about = label("", "muted", wrap=True)
         about = card()
@@ -196,9 +205,39 @@ class SessionOverview(QWidget):
         inside.addWidget(label(_("Measured with"), "heading"))
         inside.addWidget(self._about)
         inside.addStretch(1)
-        layout.addWidget(about, 2, 1)
+        layout.addWidget(about, 3, 1)
+        for row in (1, 2, 3):
+            layout.setRowStretch(row, 1)
         self._content: SessionContent | None = None
         self._card: CardInfo | None = None
+
+    def _limiter_row(self) -> QWidget:
+        """What limited the card over the session, as in Monitor."""
+        self.ribbon = Ribbon(self._theme)
+        self.ribbon.pointed.connect(lambda t_s: self._pointed(None if t_s is None else t_s + self._length_s))
+        self._shares = label("", "muted")
+        self._shares.setTextFormat(Qt.TextFormat.RichText)
+        self._shares.setMinimumWidth(1)
+        frame = card()
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(12, 6, 12, 4)
+        inside.setSpacing(2)
+        inside.addWidget(self.ribbon)
+        self._told = label("", "muted")
+        below = QHBoxLayout()
+        below.addWidget(self._shares, 1)
+        below.addWidget(self._told)
+        inside.addLayout(below)
+        return frame
+
+    @property
+    def shares_text(self) -> str:
+        """How much of the time each limiter held, as shown."""
+        return self._shares.accessibleName()
+
+    @property
+    def _length_s(self) -> float:
+        return self._content.length_s if self._content is not None else 0.0
 
     def show_card(self, content: SessionContent, card: CardInfo) -> None:
         """Draw the whole session of one card; the light area runs from the lowest to the highest value of a bucket."""
@@ -215,6 +254,11 @@ class SessionOverview(QWidget):
             plot.show_range(data, 0.0, content.length_s)
             plot.show_bands(bands)
             plot.show_hint("" if data else _("not in this session"))
+        spans = content.limits.get(card.uuid, [])
+        self.ribbon.show_spans(spans, 0.0, content.length_s, [])
+        text, plain = share_words(self._theme, spans, content.length_s)
+        self._shares.setText(text)
+        self._shares.setAccessibleName(plain)
         self._about.setText(measured_with(content.facts))
         self._pointed(None)
 
@@ -235,15 +279,24 @@ class SessionOverview(QWidget):
 
     def _pointed(self, t_s: float | None) -> None:
         content, card = self._content, self._card
+        self._told.setText(_("figures: mean / max") if t_s is None else _("figures: at {time}").format(time=clock(t_s)))
+        self.ribbon.show_cursor(None if t_s is None else t_s - self._length_s)
         for plot, quantities, factor in self.plots.values():
             plot.show_cursor(t_s)
             for quantity in quantities:
                 band = content.bands.get((card.uuid, quantity)) if content and card else None
-                value = None
-                if band is not None:
-                    index = len(band.t_s) - 1 if t_s is None else max(0, int(band.t_s.searchsorted(t_s, "right")) - 1)
-                    found = float(band.mean[index])
-                    value = found * factor if found == found else None
+                value, most = _at(band, t_s)
                 name = sentences.quantity(quantity)
                 hint = name if band is not None else _("{name}: not in this session").format(name=name)
-                plot.show_reading(quantity.value, value, hint)
+                scaled = None if value is None else value * factor
+                plot.show_reading(quantity.value, scaled, hint, most=None if most is None else most * factor)
+
+
+def _at(band: Band | None, t_s: float | None) -> tuple[float | None, float | None]:
+    """The mean around a time; without one the mean over the whole session and the highest value."""
+    if band is None or np.isnan(band.mean).all():
+        return None, None
+    if t_s is None:
+        return float(np.nanmean(band.mean)), float(np.nanmax(band.high))
+    found = float(band.mean[max(0, int(band.t_s.searchsorted(t_s, "right")) - 1)])
+    return (None if np.isnan(found) else found), None

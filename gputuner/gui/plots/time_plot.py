@@ -250,10 +250,14 @@ class TimePlot(PictureFrame):
         height = max(60.0, float(self.plot.getPlotItem().getViewBox().height()))
         return 1.0 / (1.0 - 22.0 / height)
 
-    def show_reading(self, key: str, value: float | None, why: str = "", faded: bool = False) -> None:
-        """Show a value, or a dash with its reason on hover, in the legend."""
+    def show_reading(
+        self, key: str, value: float | None, why: str = "", faded: bool = False, most: float | None = None
+    ) -> None:
+        """Show a value (a mean: beside it the highest), or a dash with its reason on hover, in the legend."""
         curve = self._specs[key]
         text = MISSING if value is None else curve.text(value)
+        if value is not None and most is not None:
+            text = f"{text} / {curve.text(most)}"
         swatch = "▒" if curve.area else ("╌" if curve.dashed else "━")
         weight = "400" if faded or value is None else "600"
         ink = self._theme.muted if faded or value is None else self._theme.text
