@@ -14,18 +14,19 @@ from gputuner.language.words import N_, _, listed
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
-_OPERATIONS: dict[str, str] = {
+_PARTS: dict[str, str] = {
     "read": N_("read"),
     "write": N_("write"),
     "copy": N_("copy"),
     "scale": N_("scale"),
     "triad": N_("triad"),
+    "sparse": N_("sparse"),
 }
 
 
 def operation_words(operation: str) -> str:
-    """What is done to the memory."""
-    return _(_OPERATIONS[operation]) if operation in _OPERATIONS else operation
+    """What is done to the memory, or another part of a benchmark's name."""
+    return _(_PARTS[operation]) if operation in _PARTS else operation
 
 
 def group_of(benchmark: str, metric: str = "") -> str:

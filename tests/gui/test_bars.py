@@ -35,7 +35,7 @@ def test_gains_of_all_batches_have_one_scale(qapp, invented):
     assert len(tops) == 1
 
 
-@pytest.mark.parametrize("width", [360, 420, 556])
+@pytest.mark.parametrize("width", [345, 420, 556])
 def test_names_and_bars_give_way_before_a_verdict(qtbot, width):
     bars = Bars(LIGHT)
     qtbot.addWidget(bars)
@@ -46,8 +46,8 @@ def test_names_and_bars_give_way_before_a_verdict(qtbot, width):
     left, value, beside, end = bars.columns
     assert end <= width
     assert end - beside >= QFontMetricsF(painted(TEXT_SMALL)).horizontalAdvance(note)
-    assert value - left >= 32, "the bar stays a bar"
-    assert bars.minimumSizeHint().width() <= 420
+    assert value - left > 24 or width < 400, "where there is room the bar stays a bar"
+    assert bars.minimumSizeHint().width() <= 360
 
 
 def test_signs_tell_the_gravest_first_and_the_key_explains_what_occurs(qtbot):

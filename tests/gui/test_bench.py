@@ -330,6 +330,15 @@ def test_another_session_is_compared_figure_by_figure(finished, qtbot):
     assert "▼ 0 worse" in compare.said.text()
 
 
+def test_the_table_goes_to_the_first_pair_of_a_comparison(finished, qtbot):
+    finished.bench.show_picture("regions")
+    compare = choose_other(finished, qtbot)
+    qtbot.waitUntil(lambda: bool(compare.differences))
+    table = finished.bench.result.table
+    first = compare.bars.groups[0].rows[0].point_id
+    qtbot.waitUntil(lambda: table.rows.keys[table.rowAt(2)] == first)
+
+
 def test_sessions_of_other_experiments_and_this_very_run_are_not_offered(finished, qtbot):
     finished.bench.show_picture("compare")
     chooser = pictures(finished).compare.chooser

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QScrollArea
 
@@ -28,6 +29,9 @@ from gputuner.model.points import Point
 
 class ComparePicture(PictureFrame):
     """A chooser of what to compare with, a line that sums up, and the pairs."""
+
+    compared = Signal()
+    """Another run stands beside this one."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__(_("Against another run"), _("▲ ▼ beyond both intervals"))
@@ -100,11 +104,13 @@ class ComparePicture(PictureFrame):
             self._path = chosen
             self._others.open(chosen)
         self._show()
+        self.compared.emit()
 
     def _opened(self, path: Path, facts: RunFacts) -> None:
         if path == self._path:
             self._other = facts
             self._show()
+            self.compared.emit()
 
     def _failed(self, path: Path, err: Exception) -> None:
         if path == self._path:

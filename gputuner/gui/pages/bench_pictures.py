@@ -54,6 +54,7 @@ class BenchPictures(Pictures):
         )
         self.roofline = CurvePlot(theme, _("Roofline"), "", _("FLOP per byte"), decades(), decades(), "TFLOP/s")
         self.compare = ComparePicture(theme, others)
+        self.compare.compared.connect(self.rows_changed)
         pages: dict[str, QWidget] = {
             "bars": framed(self._scroll, _("Measured against peak"), _("% = of the peak at the clock it ran")),
             "sizes": self.sizes,

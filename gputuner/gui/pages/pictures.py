@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from gputuner.gui.plots.frame import PictureFrame
@@ -12,6 +13,9 @@ from gputuner.gui.run_state import RunFacts
 
 class Pictures(QStackedWidget):
     """Named pictures; each kind of result fills its own."""
+
+    rows_changed = Signal()
+    """The picture that is shown has other figures than before, by the user's choice."""
 
     def __init__(self) -> None:
         super().__init__()

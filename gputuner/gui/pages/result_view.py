@@ -54,6 +54,7 @@ class ResultView(QWidget):
         self._chosen: str | None = None
         self._drawn: tuple[int, int, int] | None = None
         self.pictures = pictures
+        pictures.rows_changed.connect(self._show_rows)
         self.table = Table(
             theme,
             kind.columns,

@@ -19,8 +19,8 @@ EDGE, GAP = 12, 10
 """Pixels at the edges and between columns."""
 SIGN = 14
 """Pixels for each sign beside a value."""
-NAME_LEAST, BAR_LEAST, BAR_NARROWEST = 72.0, 90.0, 32.0
-"""Pixels: names are cut down to the first so that bars have the second; then bars give way down to the third."""
+NAME_LEAST, BAR_LEAST, BAR_NARROWEST = 44.0, 90.0, 24.0
+"""Pixels: names are cut down to the first so that bars have the second; bars narrower than the third are left out."""
 NAME_SHARE = 0.6
 """Share that names take at most of what they and the bars have."""
 
@@ -153,7 +153,7 @@ class Bars(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Narrow, but wide enough for values and notes."""
         fixed = 2 * EDGE + 2 * GAP + self._signs + self._texts + self._notes
-        return QSize(int(max(260.0, fixed + NAME_LEAST + BAR_NARROWEST)), min(120, self.sizeHint().height()))
+        return QSize(int(max(260.0, fixed + NAME_LEAST)), min(120, self.sizeHint().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The key may need more or fewer lines."""
@@ -221,13 +221,16 @@ class Bars(QWidget):
 
     def _named(self) -> float:
         free = self._free()
+        if free < NAME_LEAST + BAR_NARROWEST:
+            return max(NAME_LEAST, free)
         return min(self._names, max(NAME_LEAST, min(free - BAR_LEAST, NAME_SHARE * free)))
 
     def _left(self) -> float:
         return EDGE + self._named() + GAP
 
     def _room(self) -> float:
-        return max(BAR_NARROWEST, self._free() - self._named())
+        """Pixels for the bars; none where there is too little for any."""
+        return max(0.0, self._free() - self._named())
 
     def _heading(self, painter: QPainter, title: str, y: float) -> None:
         painter.setPen(QColor(self._theme.muted))
@@ -241,7 +244,7 @@ class Bars(QWidget):
         name = painter.fontMetrics().elidedText(row.name, Qt.TextElideMode.ElideRight, int(left - GAP - EDGE) + 1)
         words = BAR_TOP + BAR_HEIGHT / 2 - ROW / 2
         painter.drawText(QRectF(EDGE, y + words, left - GAP - EDGE + 1, ROW), align, name)
-        if row.top is not None:
+        if row.top is not None and room:
             self._bar(painter, row, left, room, y)
         value = left + room + GAP
         for number, sign in enumerate(row.signs):
