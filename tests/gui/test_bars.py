@@ -1,7 +1,9 @@
 """Bars: columns as wide as their words, one scale for what is compared."""
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QScrollArea, QToolTip
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.plots.bar_marks import SIGNS_AT_MOST, Sign, signs_of
@@ -62,3 +64,25 @@ def test_signs_tell_the_gravest_first_and_the_key_explains_what_occurs(qtbot):
     )
     bars.show_groups([BarGroup(title="peak", rows=rows)])
     assert bars.key == ("from cold", "held back by heat")
+
+
+def test_arrow_keys_go_from_bar_to_bar_and_tell_what_hovering_tells(qtbot, monkeypatch):
+    told = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _where, text, _widget: told.append(text))
+    bars = Bars(LIGHT)
+    area = QScrollArea()
+    qtbot.addWidget(area)
+    area.setWidgetResizable(True)
+    area.setWidget(bars)
+    rows = [BarRow(name=str(n), text=f"{n} W", value=n, top=40, colour=LIGHT.blue, hint=f"hint {n}") for n in range(30)]
+    bars.show_groups([BarGroup(title="peak", rows=tuple(rows))])
+    bars.setMinimumHeight(bars.sizeHint().height())
+    area.resize(400, 200)
+    area.show()
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_End, Qt.Key.Key_Down, Qt.Key.Key_Home):
+        qtbot.keyClick(bars, key)
+        if key is Qt.Key.Key_End:
+            assert area.verticalScrollBar().value() > 400, "the bar is scrolled into sight"
+    assert told == ["hint 1", "hint 2", "hint 1", "hint 29", "hint 29", "hint 0"]
+    assert bars.accessibleName() == "0, 0 W"
+    assert bars.focusPolicy() is Qt.FocusPolicy.TabFocus

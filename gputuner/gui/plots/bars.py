@@ -4,9 +4,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.plots.bar_key import BarKey, Occurring
@@ -77,10 +77,12 @@ class Bars(QWidget):
         self._names, self._texts, self._notes, self._signs = 0.0, 0.0, 0.0, 0.0
         self._groups: tuple[BarGroup, ...] = ()
         self._marked: frozenset[str] = frozenset()
+        self._at = 0
         self._stretch = 1.0
         self._font = painted(TEXT_SMALL)
         self._marks, self._key = BarMarks(theme), BarKey(theme)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
     @property
     def groups(self) -> tuple[BarGroup, ...]:
@@ -90,7 +92,7 @@ class Bars(QWidget):
     def show_groups(self, groups: Sequence[BarGroup]) -> None:
         """Show these groups."""
         if tuple(groups) != self._groups:
-            self._groups = tuple(groups)
+            self._groups, self._at = tuple(groups), 0
             self._measure()
             self.updateGeometry()
             self.update()
@@ -184,6 +186,26 @@ class Bars(QWidget):
             return True
         return super().event(event)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Arrow keys go from bar to bar and tell what hovering tells."""
+        rows = list(self._rows())
+        steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_Home: -len(rows), Qt.Key.Key_End: len(rows)}
+        step = steps.get(Qt.Key(event.key()))
+        if step is None or not rows:
+            super().keyPressEvent(event)
+            return
+        self._at = min(max(self._at + step, 0), len(rows) - 1)
+        row, top = rows[self._at]
+        bottom = int(top + ROW * self._stretch)
+        self.setAccessibleName(f"{row.name}, {row.text}")
+        self.setAccessibleDescription(row.hint)
+        viewport = self.parentWidget()
+        area = viewport.parentWidget() if viewport is not None else None
+        if isinstance(area, QScrollArea):
+            area.ensureVisible(0, (int(top) + bottom) // 2, 0, ROW)
+        QToolTip.showText(self.mapToGlobal(QPoint(EDGE, bottom)), row.hint, self)
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the key and all groups from the top."""
         painter = QPainter(self)
@@ -204,6 +226,11 @@ class Bars(QWidget):
                 x = self._left() + min(1.0, group.line / group.rows[0].top) * self._room()
                 painter.setPen(QPen(QColor(self._theme.text), 1, Qt.PenStyle.DashLine))
                 painter.drawLine(QPointF(x, top), QPointF(x, y))
+        if self.hasFocus():
+            for _row, top in list(self._rows())[self._at : self._at + 1]:
+                painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.drawRoundedRect(QRectF(4, top, self.width() - 8, ROW * self._stretch), 4, 4)
 
     def _head(self) -> float:
         """Pixels that the key takes."""
