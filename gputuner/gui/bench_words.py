@@ -87,7 +87,7 @@ def row_names(points: Sequence[Point], group: str) -> dict[str, str]:
     settings = {point.id: _ordered(point, points, shared) for point in points}
     names = {point.id: _below(point, group) for point in points}
     alone = len({benchmark_of(point) for point in points}) == 1 and len(points) > 1
-    if alone and all(_apart(point, points) or settings[point.id] for point in points):
+    if alone and all(_apart(p, points) or settings[p.id] or p.metric in _TELLING for p in points):
         names = {point.id: "" for point in points}
     result: dict[str, str] = {}
     for point in points:
