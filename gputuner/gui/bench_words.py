@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gputuner.analysis.headlines import HEADLINE as HEADLINES
 from gputuner.analysis.headlines import WORST_TOO, benchmark_of
+from gputuner.analysis.regression import REGION
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
 from gputuner.language import benchmarks, sentences
 from gputuner.language.benchmarks import GROUPS, level
@@ -129,8 +130,8 @@ def _ordered(point: Point, points: Sequence[Point], shared: frozenset[str]) -> d
 
 
 def _apart(point: Point, points: Sequence[Point]) -> str:
-    """Which of the two figures of a metric of many places it is."""
-    if point.metric not in WORST_TOO:
+    """Which of the two figures of a metric of many places it is, where its settings do not tell."""
+    if point.metric not in WORST_TOO or REGION in point.params:
         return ""
     values = [each.value for each in points if each.metric == point.metric and each.card == point.card]
     if min(values) == max(values):

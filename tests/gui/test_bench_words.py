@@ -135,3 +135,15 @@ def test_regions_show_the_median_the_slowest_and_what_was_not_reached(invented):
     assert (dot.x, dot.y, dot.hollow) == (1.0, 900.0, True)
     (stretch,) = picture.stretches
     assert (stretch.x0, stretch.x1, stretch.hatched) == (4.0, 48.0, True)
+
+
+def test_regions_of_a_comparison_are_named_once():
+    def regions(factor):
+        return [
+            point(f"{i}-{factor}", "regions", factor * value, "region_bandwidth", "B/s", offset_bytes=i, bytes=2**28)
+            for i, value in enumerate((920e9, 900e9, 930e9))
+        ]
+
+    these = regions(1.0)
+    (group,) = pair_groups(telling(paired(these, regions(0.5)), these), LIGHT)
+    assert {row.name for row in group.rows if row.point_id} == {"slowest", "median"}
