@@ -137,6 +137,7 @@ class MainWindow(QMainWindow):
         self.sessions.delete_wanted.connect(conductor.delete_session)
         self.sessions.export_wanted.connect(conductor.export_session)
         self.sessions.tune_wanted.connect(lambda: self.show_page("tune"))
+        self.sessions.bench_wanted.connect(lambda: self.show_page("bench"))
         self.pages: dict[str, QWidget] = {
             "monitor": self.monitor,
             "tune": self.tune,

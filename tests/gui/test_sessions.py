@@ -27,7 +27,7 @@ def kept(open_window, invented, qtbot):
     return window
 
 
-def test_no_session_points_to_tune(open_window, invented, qtbot):
+def test_no_session_points_to_tune_and_benchmarks(open_window, invented, qtbot):
     window = open_window(invented.ports())
     window.show_page("sessions")
     qtbot.waitUntil(lambda: window.sessions.notice.text != "")
@@ -35,6 +35,9 @@ def test_no_session_points_to_tune(open_window, invented, qtbot):
     assert "Benchmarks" in window.sessions.notice.text
     window.sessions.notice.button.click()
     assert window.page == "tune"
+    window.show_page("sessions")
+    window.sessions.notice.other_button.click()
+    assert window.page == "bench"
 
 
 def test_list_is_shown_and_the_first_opened(kept):

@@ -46,7 +46,9 @@ class SessionsPage(QWidget):
     export_wanted = Signal(object, str, object)
     """Write this session (path) in a form to a target (path)."""
     tune_wanted = Signal()
-    """Go and measure something."""
+    """Go and tune."""
+    bench_wanted = Signal()
+    """Go and measure benchmarks."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
@@ -66,6 +68,7 @@ class SessionsPage(QWidget):
         self.table.on_current(self._choose)
         self.notice = Notice()
         self.notice.acted.connect(self.tune_wanted)
+        self.notice.acted_otherwise.connect(self.bench_wanted)
         self._build()
         self.say("")
 
@@ -260,6 +263,7 @@ class SessionsPage(QWidget):
                 _("No session kept yet"),
                 _("Tune, Benchmarks and Record in Monitor each keep what they measured as a session."),
                 _("Go to Tune"),
+                _("Go to Benchmarks"),
             )
         elif entry is not None and entry.error is not None:
             self.notice.say(_("This session cannot be read"), sentences.error(entry.error))

@@ -18,6 +18,8 @@ class Notice(QFrame):
 
     acted = Signal()
     """The user pressed the button."""
+    acted_otherwise = Signal()
+    """The user pressed the second button."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,6 +31,8 @@ class Notice(QFrame):
         )
         self._button = QPushButton()
         self._button.clicked.connect(self.acted)
+        self._other = QPushButton()
+        self._other.clicked.connect(self.acted_otherwise)
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self._title)
@@ -38,6 +42,7 @@ class Notice(QFrame):
         layout.setSpacing(12)
         layout.addLayout(words, 1)
         layout.addWidget(self._button, 0, Qt.AlignmentFlag.AlignVCenter)
+        layout.addWidget(self._other, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.say("")
 
@@ -51,13 +56,20 @@ class Notice(QFrame):
         """The button."""
         return self._button
 
-    def say(self, title: str, more: str = "", button: str = "") -> None:
+    @property
+    def other_button(self) -> QPushButton:
+        """The second button."""
+        return self._other
+
+    def say(self, title: str, more: str = "", button: str = "", other: str = "") -> None:
         """Say something; an empty title hides the panel."""
         self._title.setText(title)
         self._more.setText(more)
         self._more.setVisible(bool(more))
         self._button.setText(button)
         self._button.setVisible(bool(button))
+        self._other.setText(other)
+        self._other.setVisible(bool(other))
         self.setVisible(bool(title))
 
 

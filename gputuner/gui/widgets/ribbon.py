@@ -66,6 +66,8 @@ class Ribbon(QWidget):
             left, right = (span.t0_s - self._t0_s) * per_second, (span.t1_s - self._t0_s) * per_second
             if right < painted + 1.0:  # within a pixel that is painted already
                 continue
+            if 0.0 < left - painted <= 1.0 and painted > 0:  # what was skipped leaves no gap
+                left = painted
             painted = right
             area = QRectF(left, 0, max(1.0, right - left + 0.5), self.height())
             if span.limiter is None:
