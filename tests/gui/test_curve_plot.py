@@ -101,6 +101,14 @@ def test_both_ends_of_the_values_are_labelled(qtbot, plot):
     assert with_words[-1] == f"{axis.range[1]:g}"
 
 
+def test_a_large_picture_has_no_more_even_ticks_than_are_read(qtbot, plot):
+    plot.show_series([curve("read", 3.0)])
+    plot.resize(1800, 1000)
+    axis = plot.plot.getPlotItem().getAxis("left")
+    (_step, ticks), *_ = axis.tickValues(*axis.range, 900)
+    assert 4 <= len(ticks) <= 12
+
+
 def test_the_unit_stands_beside_the_values(qtbot):
     result = CurvePlot(LIGHT, "Latency", "for each access", "footprint", sizes(), linear(), "ns")
     qtbot.addWidget(result)

@@ -8,6 +8,8 @@ from math import ceil, floor, log2, log10
 from gputuner.gui.plots.style import EndedAxis, even_ticks
 from gputuner.language.numbers import number, tick
 
+EVEN_TICKS = 8
+"""About as many ticks on a linear scale, however large the picture."""
 TINY = 1e-300
 """Logarithms of nothing stop here."""
 
@@ -73,8 +75,9 @@ class ScaleAxis(EndedAxis):
         """Place of the last figure: what lies beyond has no ticks, only room for words."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        """As many as have room."""
-        places = self._scale.ticks(minVal, maxVal, max(2, int(size / self._room)))
+        """As many as have room; of even ones no more than are needed to read a value."""
+        most = max(2, int(size / self._room))
+        places = self._scale.ticks(minVal, maxVal, min(most, EVEN_TICKS) if not self._scale.base else most)
         return [(1.0, [place for place in places if place <= self.last])]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
