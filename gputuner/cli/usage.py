@@ -82,9 +82,10 @@ def _empty(option: str) -> UsageError:
 def _unknown_option(error: UnknownOptionError, manual: str) -> UsageError:
     option = (error.token.keyword or error.token.value or "").split("=", 1)[0]
     known = [name for argument in error.argument_collection for name in argument.names]
-    close = get_close_matches(option, known, n=1, cutoff=0.6)
+    bare = {name.lstrip("-"): name for name in known}
+    close = get_close_matches(option.lstrip("-"), bare, n=1)
     if close:
-        return UsageError("option_unknown_like", str(error), option=option, like=close[0])
+        return UsageError("option_unknown_like", str(error), option=option, like=bare[close[0]])
     return UsageError("option_unknown", str(error), option=option, help=manual)
 
 

@@ -1,6 +1,7 @@
 """One run per card: a file lock per card UUID tells that a card is used by another gputuner."""
 
 import contextlib
+import errno
 import hashlib
 import os
 import sys
@@ -21,6 +22,9 @@ else:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+_FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
 class CardLock:
     """Held while a run uses a card; the operating system lets go of it when this process ends, however it ends."""
 
@@ -37,7 +41,7 @@ class CardLock:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115  held for the run
         except OSError as err:
-            kind = StoreForbidden if isinstance(err, PermissionError) else StoreError
+            kind = StoreForbidden if err.errno in _FORBIDDEN else StoreError
             raise kind("data_dir_unwritable", f"cannot write to {data_dir}: {err}", path=str(data_dir)) from err
         try:
             _lock(self._file)

@@ -10,6 +10,7 @@ from gputuner.model.errors import GputunerError
 
 _ENDINGS: dict[str, str] = {
     "cancelled": N_("Interrupted; what was measured is kept."),
+    "cancelled_empty": N_("Interrupted before anything was measured; nothing is kept."),
     "timed_out": N_("The run took far longer than planned and was ended; what was measured is kept."),
     "bug": N_("This is a bug in gputuner; its details are in {path}."),
 }
@@ -169,7 +170,11 @@ _FILES: dict[str, str] = {
     "store_out_of_order": N_("The session received its events in the wrong order; this is a bug in gputuner."),
     "against_nothing": N_("Session {session} holds no figure of a benchmark; nothing can be compared with it."),
     "session_unknown": N_("There is no session {session}; see what `gputuner --cli sessions list` shows."),
-    "session_ambiguous": N_("{session} fits several sessions ({sessions}); give more of its name."),
+    "session_ambiguous": N_("{session} fits {n} sessions, such as {sessions}; give more of its name."),
+    "session_record": N_(
+        "{path} holds a damaged record and cannot be read to its end; other sessions are not affected. To be rid of "
+        "it: gputuner --cli sessions delete {session}"
+    ),
     "session_newer": N_(
         "{path} was written by a newer gputuner (format {found}, this one reads up to {supported}); update gputuner."
     ),

@@ -18,6 +18,8 @@ _TEXTS = {
     "store_failed": "{path} could not be written or read: {message}",
     "session_malformed": "{path} is not a session of gputuner, or it is damaged: {message}",
 }
+_RECORDS = frozenset({"event_malformed", "record_malformed"})
+"""What the codec says of a record, without knowing its file."""
 _CODES: tuple[tuple[set[int], str], ...] = (
     ({sqlite3.SQLITE_FULL}, "store_full"),
     ({sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}, "store_readonly"),
@@ -65,3 +67,7 @@ def translated(path: Path) -> Generator[None, None, None]:
         raise of_sqlite(error, path) from error
     except OSError as error:
         raise of_system(error, path) from error
+    except StoreError as error:
+        if error.code not in _RECORDS:
+            raise
+        raise StoreError("session_record", str(error), path=str(path), session=path.stem) from error

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.model.errors import StoreError
+from gputuner.model.events import Outcome
 from gputuner.sessions.export import export
 from gputuner.sessions.failures import of_system, translated
 from gputuner.sessions.files import FOLDER, SUFFIX, companions
@@ -15,6 +16,9 @@ from gputuner.sessions.opening import open_session
 from gputuner.sessions.reader import SessionReader
 from gputuner.sessions.sources import disagreements
 from gputuner.sessions.summary import SessionSummary, summarise
+
+NAMED_AT_MOST = 4
+"""So many of the sessions that a name fits are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +65,17 @@ class SessionLibrary:
         """The file of a session.
 
         Args:
-            which: its id, the begin of its id if only one has it, or a path; None: the newest that has ended.
+            which: its id, the begin of its id if only one has it, or a path; None: the newest that is over and either
+                came to its end or has figures; without any such the newest that has ended.
 
         Raises:
             StoreError: ``no_sessions``, ``session_unknown``, ``session_ambiguous``.
         """
         if which is None:
-            for summary in self.list():
-                if summary.outcome is not None:
-                    return summary.path
+            over = [summary for summary in self.list() if not summary.running]
+            telling = [s for s in over if s.point_count or s.outcome is Outcome.COMPLETED]
+            for summary in (*telling, *(s for s in over if s.outcome is not None)):
+                return summary.path
             raise StoreError("no_sessions", "there is no finished session yet")
         ids = {path.stem: path for path in self._paths()}
         if which in ids:
@@ -84,7 +90,8 @@ class SessionLibrary:
                 "session_ambiguous",
                 f"{which} fits several sessions ({', '.join(fits)})",
                 session=which,
-                sessions=", ".join(fits),
+                n=len(fits),
+                sessions=", ".join(fits[:NAMED_AT_MOST]),
             )
         raise StoreError("session_unknown", f"there is no session {which}", session=which)
 

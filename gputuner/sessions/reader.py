@@ -254,7 +254,7 @@ class SessionReader:
     def _facts(self) -> list[Facts]:
         with translated(self.path):
             rows = self._fetch("SELECT facts FROM ticks WHERE facts IS NOT NULL ORDER BY seq")
-        return [decode_facts(row[0]) for row in rows]
+            return [decode_facts(row[0]) for row in rows]
 
     def _rebuild(self, ticks: list[Any]) -> list[TelemetrySampled]:
         cards = dict(self._fetch("SELECT id, uuid FROM cards"))

@@ -6,9 +6,10 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkstemp
 
-from gputuner.model.errors import StoreError
+from gputuner.model.errors import StoreError, StoreForbidden
 
 _FULL = {errno.ENOSPC, errno.EDQUOT}
+_FORBIDDEN = {errno.EROFS, errno.EACCES, errno.EPERM}
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -34,7 +35,8 @@ def write_whole(path: Path, data: bytes) -> None:
         if error.errno in _FULL:
             raise StoreError("store_full", f"the disk that holds {path} is full", path=str(path)) from error
         message = error.strerror or str(error)
-        raise StoreError("store_readonly", f"{path} cannot be written: {message}", path=str(path)) from error
+        kind = StoreForbidden if error.errno in _FORBIDDEN else StoreError
+        raise kind("store_readonly", f"{path} cannot be written: {message}", path=str(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:

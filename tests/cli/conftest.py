@@ -28,6 +28,7 @@ from gputuner.model.events import (
 )
 from gputuner.model.findings import Finding, Level
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint, TorchFingerprint
+from gputuner.model.planned import PlannedStep, Rehearsed
 from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reading, Reason
@@ -289,13 +290,6 @@ class LibraryInMemory:
         self.names.remove(path.stem)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planned:
-    label: str
-    params: dict[str, float | int | str | bool]
-    expected_s: float
-
-
 @dataclass
 class SetupInMemory:
     """The program as a test wants it."""
@@ -347,8 +341,9 @@ class SetupInMemory:
         self.runs.append(run)
         return run
 
-    def dry_run(self, spec: Experiment, cards: Sequence[CardInfo], *, share: bool) -> Sequence[Planned]:
-        return [Planned(label="matmul", params={"precision": "bf16", "n": 8192}, expected_s=3.0)] * 2
+    def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
+        step = PlannedStep(label="matmul", params={"precision": "bf16", "n": 8192}, expected_s=3.0)
+        return Rehearsed(steps=(step, step))
 
     def doctor(self) -> Sequence[Finding]:
         return self.findings

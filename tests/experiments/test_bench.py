@@ -120,6 +120,18 @@ def test_an_unknown_name_is_refused_with_its_neighbours(suite):
     assert "gemm-a" in str(caught.value.params["nearest"])
 
 
+def test_all_unknown_names_are_told_and_only_what_resembles_them():
+    with pytest.raises(UsageError) as caught:
+        Bench(names=("nope", "memroy", "gemm"))
+    assert caught.value.params["benchmark"] == "nope, memroy"
+    assert "memory" in str(caught.value.params["nearest"]).split(", ")
+    assert "pcie" not in str(caught.value.params["nearest"])
+
+
+def test_links_are_all_copies_and_the_all_reduce():
+    assert [b.name for b in Bench(names=("links",)).benchmarks()] == ["pcie", "p2p", "allreduce"]
+
+
 @pytest.mark.parametrize("minutes", [0.0, -1.0, 1e6, float("nan")])
 def test_impossible_budgets_are_refused(suite, minutes):
     with pytest.raises(UsageError):

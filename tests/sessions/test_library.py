@@ -9,12 +9,12 @@ import pytest
 
 from gputuner.model.cards import Origin
 from gputuner.model.errors import StoreError
-from gputuner.model.events import AdviceGiven, Outcome
+from gputuner.model.events import AdviceGiven, Outcome, PointMeasured
 from gputuner.sessions.files import companions, session_file
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.writer import SessionWriter
 
-from .streams import RUN, S, advice, finished, run, started, store
+from .streams import RUN, S, advice, finished, point, run, started, store
 
 
 def put(folder: Path, run_id: str, unix_s: float, outcome: Outcome | None = Outcome.COMPLETED) -> Path:
@@ -59,6 +59,44 @@ def test_newest_first_by_when_they_began(tmp_path: Path) -> None:
     assert [s.run_id for s in library.list()] == ["a", "b", "c"]
     assert [s.outcome for s in library.list()] == [None, Outcome.COMPLETED, Outcome.COMPLETED]
     assert library.find().stem == "b"
+
+
+def test_the_newest_that_tells_something_is_found(tmp_path: Path) -> None:
+    """A run that was killed has figures and no end; one that failed or was cancelled at once has neither."""
+    library = SessionLibrary(tmp_path)
+    put(tmp_path, "empty", 100.0, Outcome.FAILED)
+    assert library.find().stem == "empty"
+    measured = PointMeasured(run_id="killed", seq=1, t_ns=S, point=point())
+    store(tmp_path, [started(run_id="killed", unix_s=200.0), measured], "killed")
+    assert library.find().stem == "killed"
+    put(tmp_path, "failed", 300.0, Outcome.FAILED)
+    put(tmp_path, "no-end", 400.0, None)
+    assert library.find().stem == "killed"
+    put(tmp_path, "record", 500.0)
+    assert library.find().stem == "record"
+
+
+def test_a_damaged_record_names_its_file_and_session(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = store(tmp_path, run())
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE events SET json = '{' WHERE kind = 'point_measured'")
+    connection.commit()
+    connection.close()
+    with SessionLibrary(tmp_path).open(path) as reader, pytest.raises(StoreError) as caught:
+        reader.points()
+    assert code_of(caught) == "session_record"
+    assert caught.value.params == {"path": str(path), "session": path.stem}
+
+
+def test_of_many_sessions_that_a_name_fits_a_few_are_told(tmp_path: Path) -> None:
+    for number in range(9):
+        put(tmp_path, f"2026-{number}", float(number))
+    with pytest.raises(StoreError) as caught:
+        SessionLibrary(tmp_path).find("2026")
+    assert caught.value.params["n"] == 9
+    assert caught.value.params["sessions"] == "2026-8, 2026-7, 2026-6, 2026-5"
 
 
 def test_a_summary_tells_the_session(tmp_path: Path) -> None:

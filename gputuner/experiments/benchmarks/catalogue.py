@@ -31,6 +31,10 @@ BENCHMARKS: tuple[Benchmark, ...] = (
 )
 
 
+TOGETHER = {"links": ("pcie", "p2p", "allreduce")}
+"""Names of several groups."""
+
+
 def chosen(names: Iterable[str], *, full: bool) -> tuple[Benchmark, ...]:
     """The benchmarks that ``names`` mean (names or groups); none: the default suite, or with ``full`` all of them.
 
@@ -40,11 +44,14 @@ def chosen(names: Iterable[str], *, full: bool) -> tuple[Benchmark, ...]:
     from difflib import get_close_matches
 
     wanted = [name.strip().lower() for name in names]
+    wanted = [part for name in wanted for part in TOGETHER.get(name, (name,))]
     known = {b.name for b in BENCHMARKS} | {b.group for b in BENCHMARKS}
-    for name in wanted:
-        if name not in known:
-            nearest = ", ".join(get_close_matches(name, sorted(known), n=4, cutoff=0.5))
-            raise UsageError("unknown_benchmark", f"no benchmark {name!r}", benchmark=name, nearest=nearest)
+    if unknown := [name for name in dict.fromkeys(wanted) if name not in known]:
+        near = [close for name in unknown for close in get_close_matches(name, sorted(known), n=3)]
+        named = ", ".join(unknown)
+        raise UsageError(
+            "unknown_benchmark", f"no benchmark {named}", benchmark=named, nearest=", ".join(dict.fromkeys(near))
+        )
     if wanted:
         return tuple(b for b in BENCHMARKS if b.name in wanted or b.group in wanted)
     return tuple(b for b in BENCHMARKS if full or b.default_s)

@@ -49,6 +49,8 @@ TORCHVISION_CARD, DALI_CARD = "torchvision_card", "dali_card"
 CARD_TOLERANCE = 0.15
 """Difference of decoders: they round and interpolate colours differently (a few of 255 levels)."""
 PROCESSOR_TOLERANCE = 1e-6
+DIED = "DataLoader worker"
+"""Begin of torch's message about a process that is gone."""
 CARD_WORKERS = 2
 """Processes that hand out files to decode on the card: they hardly work."""
 
@@ -96,6 +98,7 @@ class Loader:
         self._batch_bytes = batch * (3 * image * image * 4 + 8)
         self._pin = device.name == "cuda"
         self.work: dict[str, float] = {}
+        self._measured = False
 
     def parts(self, pace: Pace) -> Iterator[Part]:
         """The numbers of processes, then the switches at the fastest one."""
@@ -168,7 +171,7 @@ class Loader:
                 notes["epoch_samples"] = setting.epoch * self._batch
             return self._told(params, measured, notes)
 
-        return self._whole(attempted(self._device, params, measure))
+        return self._whole(self._attempted(params, measure))
 
     def _on_card(self, pace: Pace, seconds: float) -> "Part | None":
         """JPEG files handed out by processes, decoded on the card by torchvision."""
@@ -185,7 +188,7 @@ class Loader:
                 self._check(take(), CARD_TOLERANCE)
                 return self._told(params, self._paced(take, setting, pace, seconds), {})
 
-        return self._whole(attempted(self._device, params, measure))
+        return self._whole(self._attempted(params, measure))
 
     def _by_dali(self, pace: Pace, seconds: float) -> "Part | None":
         setting = Setting(workers=min(CARD_WORKERS, self._room.cores), pin=False)
@@ -196,6 +199,23 @@ class Loader:
             return self._told(params, self._paced(take, setting, pace, seconds), {})
 
         return self._whole(attempted(self._device, params, measure))
+
+    def _attempted(self, params: "dict[str, Fact]", measure: "Callable[[], Part]") -> Part:
+        """As ``attempted``; a process that dies costs its setting alone, where others were measured before.
+
+        Raises:
+            Exception: whatever went wrong with the first setting.
+        """
+        try:
+            part = attempted(self._device, params, measure)
+        except RuntimeError as err:
+            if not self._measured or DIED not in str(err):
+                raise
+            message, _ = failures.described(err)
+            failures.release(err)
+            return gap(params, failures.USER_CODE, message=message.rstrip("."))
+        self._measured = self._measured or bool(part.iteration_s)
+        return part
 
     @staticmethod
     def _whole(part: Part) -> "Part | None":

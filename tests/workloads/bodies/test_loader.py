@@ -1,5 +1,7 @@
 import itertools
 import math
+import os
+import signal
 import sys
 
 import pytest
@@ -36,6 +38,25 @@ def images(size=32):
 
 def survey(**changed):
     return Loader(CpuDevice(None), **{"seed": 1, "consumer_rate": 1e4, "batch": 4, "image": 32, **changed})
+
+
+class Dies(Images):
+    """A data set one of whose processes is killed by the system."""
+
+    def __getitem__(self, place):
+        if torch.utils.data.get_worker_info() is not None:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getitem__(place)
+
+
+def test_a_process_that_dies_costs_its_setting_alone(monkeypatch, pace):
+    monkeypatch.setattr(module, "Images", Dies)
+    first, second = survey(workers="0 1", switches=False).parts(pace(1.0))
+    assert first.iteration_s
+    assert second.notes["gap"] == "user_code"
+    assert second.notes["message"].startswith("DataLoader worker")
+    with pytest.raises(RuntimeError, match="DataLoader worker"):
+        list(survey(workers="1", switches=False).parts(pace(1.0)))
 
 
 def test_pictures_are_as_large_as_photographs_and_differ():
