@@ -16,11 +16,12 @@ from gputuner.cli.streams import last_words
 from gputuner.experiments.protocol import Experiment
 from gputuner.language import sentences
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.errors import ExitCode, GputunerError
+from gputuner.model.errors import ExitCode, GputunerError, StoreError
 from gputuner.model.events import Outcome, RunFinished
 
 BUG = "bug"
 CANCELLED = "cancelled"
+EMPTY = "cancelled_empty"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,12 +115,25 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
         found = follow(under_way, (progress,))
     finished = found.finished
     if finished is not None and finished.error_code is not None:
+        if finished.error_code == CANCELLED and spec.needs_worker and not found.points:
+            output.warn(sentences.error(EMPTY))
+            return Finished(cards=cards, found=found, path=_dropped(setup, under_way.session_path))
         if finished.error_code == BUG:
             path = crash.keep_text(finished.error_text, setup.data_dir)
             output.warn(sentences.bug(str(path)))
         else:
             output.warn(_why(finished))
     return Finished(cards=cards, found=found, path=under_way.session_path)
+
+
+def _dropped(setup: Setup, path: Path | None) -> Path | None:
+    """Delete a session without a figure; its path where that cannot be."""
+    if path is not None:
+        try:
+            setup.sessions.delete(path)
+        except StoreError:
+            return path
+    return None
 
 
 def _why(finished: RunFinished) -> str:

@@ -12,6 +12,8 @@ from gputuner.model.events import Outcome, PointMeasured
 from gputuner.model.readings import Reading
 from gputuner.telemetry.feed import Notice
 
+from .conftest import RUN_ID
+
 
 def test_ends_in_plain_words(program):
     result = program("tune", "--quick", "--simulate", "rtx-4090-48g")
@@ -105,6 +107,16 @@ def test_first_interrupt_cancels_and_keeps_what_was_measured(program):
     assert len(document["points"]) == 1
     assert program.setup.closed == 1
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_before_any_figure_says_so_and_leaves_no_session(program):
+    program.setup.on_event = lambda _event: signal.raise_signal(signal.SIGINT)
+    assert RUN_ID in program.setup.sessions.names
+    result = program("tune")
+    assert result.code == 130
+    assert "Interrupted before anything was measured; nothing is kept." in result.err
+    assert "Session:" not in result.out
+    assert RUN_ID not in program.setup.sessions.names
 
 
 def test_second_interrupt_ends_at_once(program):
