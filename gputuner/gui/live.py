@@ -34,8 +34,8 @@ class LiveCard:
     latest: dict[Quantity, Shown] = field(default_factory=lambda: {})
     processes: CardProcesses | None = None
     last_ns: int | None = None
-    answered_ns: dict[Tier, int] = field(default_factory=lambda: {})
-    """Time of the last answer of each tier; in the fast one an answer without any value is none."""
+    answered_ns: int | None = None
+    """Time of the last answer of the fast tier; an answer without any value is none."""
 
     def shown(self, quantity: Quantity) -> Shown:
         """The last reading; of a card that was lost the last value is kept (the page greys it)."""
@@ -66,17 +66,15 @@ class LiveCard:
         now = self.latest.get(Quantity.POWER_LIMIT_ENFORCED_W)
         return now.value if now and now.value is not None else self.info.number("power_limit_enforced_w")
 
-    def answered_since(self, t_ns: int, tier: Tier = Tier.FAST) -> bool:
-        """True if that tier of the card was read after ``t_ns``."""
-        return self.answered_ns.get(tier, t_ns) > t_ns
+    def answered_since(self, t_ns: int) -> bool:
+        """True if the card's fast tier was read after ``t_ns``."""
+        return self.answered_ns is not None and self.answered_ns > t_ns
 
     def take(self, sample: Sample) -> None:
         """Take one sample in."""
         self.last_ns = sample.t_ns
         if any(QUANTITIES[quantity].tier is Tier.FAST for quantity in sample.values):
-            self.answered_ns[Tier.FAST] = sample.t_ns
-        if any(QUANTITIES[quantity].tier is Tier.SLOW for quantity in (*sample.values, *sample.missing)):
-            self.answered_ns[Tier.SLOW] = sample.t_ns
+            self.answered_ns = sample.t_ns
         for quantity, value in sample.values.items():
             self.latest[quantity] = Shown(value)
         for quantity, reason in sample.missing.items():

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from gputuner.gui.live import LiveCard
 from gputuner.language import sentences
 from gputuner.model.cards import CardState
-from gputuner.model.quantities import Tier
 from gputuner.model.readings import Reason, Scalar
 from gputuner.telemetry.feed import FeedState, FeedStatus, Notice
 
@@ -76,7 +75,7 @@ def _holds(notice: Notice, status: FeedStatus, cards: Mapping[str, LiveCard], no
         case code if code in PASSING:
             return recent
         case "telemetry_call_hung":
-            return _call_hangs(notice, uuid, status, card, recent)
+            return _call_hangs(notice, uuid, status, recent)
         case "telemetry_card_failing":
             return card is not None and card.info.state is CardState.READY and not card.answered_since(notice.t_ns)
         case "telemetry_card_lost":
@@ -85,12 +84,10 @@ def _holds(notice: Notice, status: FeedStatus, cards: Mapping[str, LiveCard], no
             return False  # a state of the feed that is over
 
 
-def _call_hangs(notice: Notice, uuid: str, status: FeedStatus, card: LiveCard | None, recent: bool) -> bool:
-    if uuid in status.hung_cards:
-        return True
-    if card is not None and notice.params.get("call") == "slow":
-        return card.info.state is CardState.READY and not card.answered_since(notice.t_ns, Tier.SLOW)
-    return recent and not uuid  # a scan or the watch for XIDs: nothing tells that it has come back
+def _call_hangs(notice: Notice, uuid: str, status: FeedStatus, recent: bool) -> bool:
+    if not uuid:
+        return recent  # a scan or the watch for XIDs: nothing tells that it has come back
+    return any(call.card == uuid and call.tier == notice.params.get("call") for call in status.hung_calls)
 
 
 def _rejected(cards: Iterable[LiveCard]) -> list[Standing]:

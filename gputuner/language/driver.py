@@ -39,6 +39,18 @@ DRIVER: dict[str, str] = {
 TELEMETRY: dict[str, str] = {
     "nvml_memory_includes_reserved": N_("With this driver, used memory includes what the driver reserves for itself."),
     "telemetry_call_hung": N_("A question to the card {card} has not come back; it is not asked again meanwhile."),
+    "telemetry_call_hung_driver": N_("A question to the driver has not come back; it is not asked again meanwhile."),
+    "telemetry_call_hung_named": N_(
+        "A question to the card {card} ({function}) has not come back; it is not asked again meanwhile."
+    ),
+    "telemetry_call_hung_slow": N_(
+        "Fans, links, limits and processes of the card {card} have not come back; its fast readings are asked for on "
+        "their own."
+    ),
+    "telemetry_call_hung_slow_named": N_(
+        "Fans, links, limits and processes of the card {card} have not come back ({function}); its fast readings are "
+        "asked for on their own."
+    ),
     "telemetry_card_failing": N_("The card {card} answers with errors ({error}); it is asked less often."),
     "telemetry_card_found": N_("The card {card} is there again."),
     "telemetry_card_lost": N_("The card {card} has fallen off the bus."),

@@ -66,12 +66,21 @@ SKIPS: dict[str, str] = {
 
 def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
+    code = _hung(params) if code == "telemetry_call_hung" else code
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:
         sides = _sides(params) if code == "sources_disagree" else {}
         return fill(table[code], {"message": text, **params, **_named(params), **sides})
     values = ", ".join(f"{name} {entry}" for name, entry in params.items())
     return text or (f"{code.replace('_', ' ')}: {values}" if values else code.replace("_", " "))
+
+
+def _hung(params: Mapping[str, object]) -> str:
+    """The sentence for a call that hangs: which tier of a card, or the driver, and in which function if known."""
+    if "card" in params and not params["card"]:
+        return "telemetry_call_hung_driver"
+    tier = "_slow" if params.get("call") == "slow" else ""
+    return f"telemetry_call_hung{tier}{'_named' if params.get('function') else ''}"
 
 
 def _named(params: Mapping[str, object]) -> dict[str, object]:

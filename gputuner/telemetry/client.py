@@ -246,7 +246,7 @@ class CollectorFeed:
             interval_s=health.interval_s,
             fast_cost=health.fast_cost,
             slow_cost=health.slow_cost,
-            hung_cards=health.hung_cards,
+            hung_calls=health.hung_calls,
         )
         if health.all_hung_s > self._rates.hang_s:
             self._end(FeedState.HUNG, "telemetry_collector_hung")
@@ -292,7 +292,7 @@ class CollectorFeed:
             params["pause_s"] = pause_s
         status = self._status
         self._before = (status.ticks, status.missed_ticks, status.rejected_values, status.own_cpu_s or 0.0)
-        self._status = replace(status, restarts=status.restarts + again, hung_cards=())
+        self._status = replace(status, restarts=status.restarts + again, hung_calls=())
         self._set(state, code, **params)
         self._note(code, now, {name: value for name, value in params.items() if name != "pause_s"})
 

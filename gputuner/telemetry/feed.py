@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.quantities import Tier
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Gap, Sample, XidSeen
 
@@ -66,6 +67,16 @@ class CallCost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HungCall:
+    """A reading of a card that has not come back for longer than the deadline."""
+
+    card: str
+    tier: Tier
+    function: str = ""
+    """The driver's function that it is in, where that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FeedStatus:
     """State of a feed and what it costs."""
 
@@ -91,9 +102,18 @@ class FeedStatus:
     """Median real time between two fast readings of a card."""
     fast_cost: CallCost | None = None
     slow_cost: CallCost | None = None
-    hung_cards: tuple[str, ...] = ()
-    """Cards whose call has not come back for longer than the deadline while others do."""
+    hung_calls: tuple[HungCall, ...] = ()
+    """Readings, of either tier, that have not come back for longer than the deadline while others do."""
     notices: tuple[Notice, ...] = ()
+
+    @property
+    def hung_cards(self) -> tuple[str, ...]:
+        """The cards of ``hung_calls``, each once."""
+        return tuple(dict.fromkeys(call.card for call in self.hung_calls))
+
+    def hangs(self, card: str, tier: Tier) -> HungCall | None:
+        """The reading of this card and tier that hangs, or None."""
+        return next((call for call in self.hung_calls if call.card == card and call.tier is tier), None)
 
 
 Callback = Callable[[Tick], None]

@@ -18,6 +18,7 @@ from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Sample, XidSeen
 from gputuner.telemetry.crew import Crew, Job
 from gputuner.telemetry.feed import Notice
+from gputuner.telemetry.hangs import Hangs
 from gputuner.telemetry.ledger import Ledger
 from gputuner.telemetry.meter import Meter
 from gputuner.telemetry.rates import Rates
@@ -87,7 +88,7 @@ class Rounds:
         self._grace_s = min(0.5 / rates.fast_hz, 0.2)
         self._slept_ns = slept_ns()
         self._rejected = self._notes_told = 0
-        self._hung_told: set[Job[object]] = set()
+        self._hangs = Hangs(rates.hang_s, source, self._tell)
         self._logged: set[str] = set()
 
     def run(self) -> None:
@@ -147,8 +148,8 @@ class Rounds:
                 self._plan(now)
             self._crew.ask(self._round, now)
         news = self._ledger.all_failing is not self._failing
-        if self._crew.out > len(self._round) or self._hung_told:
-            news = self._tell_hung(now) or news
+        if self._crew.out > len(self._round) or self._hangs:
+            news = self._hangs.look(self._jobs.values(), now) or news
         if self._health.take(now) or news or now - self._sent_ns >= self._quiet_s * NS:
             self._send_health(now)
 
@@ -300,26 +301,13 @@ class Rounds:
     def _tell(self, notice: Notice) -> None:
         self._emit(Noticed(code=notice.code, t_ns=notice.t_ns, params=notice.params))
 
-    def _hung(self, now: int) -> list[Job[object]]:
-        limit = self._rates.hang_s * NS
-        jobs = self._jobs.values()
-        return [job for job in jobs if job.asked_ns is not None and now - job.asked_ns > limit]
-
-    def _tell_hung(self, now: int) -> bool:
-        """Tell of calls that hang, each once; True if there is a new one or one has come back."""
-        hung = set(self._hung(now))
-        if not hung and not self._hung_told:
-            return False
-        for job in hung - self._hung_told:
-            self._ledger.tell("telemetry_call_hung", now, card=job.card, call=job.kind)
-        news, self._hung_told = hung != self._hung_told, hung
-        return news
-
     def _all_hung_s(self, now: int) -> float:
         """For how long nothing has come back of what must come back."""
         reopening = self._jobs.get((REOPEN, ""))
         if reopening is not None and reopening.asked_ns is not None:
             return (now - reopening.asked_ns) / NS
+        if self._reopen_ns is not None and now > self._reopen_ns:
+            return (now - self._reopen_ns) / NS  # a call that hangs keeps the library from being opened anew
         asked = [watch.info.uuid for watch in self._ledger.ready() if not watch.failing]
         jobs = [self._jobs.get((FAST, uuid)) for uuid in asked]
         since = [job.asked_ns for job in jobs if job is not None and job.asked_ns is not None]
@@ -354,7 +342,7 @@ class Rounds:
                 interval_s=meter.interval_s(),
                 fast_cost=meter.cost(FAST),
                 slow_cost=meter.cost(SLOW),
-                hung_cards=tuple(job.card for job in self._hung(now) if job.kind == FAST),
+                hung_calls=self._hangs.calls(),
                 all_hung_s=self._all_hung_s(now),
                 failing=self._failing,
                 error=self._ledger.error_code if self._failing else "",

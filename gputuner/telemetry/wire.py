@@ -8,7 +8,7 @@ import msgspec
 from gputuner.model.cards import Origin
 from gputuner.model.codec import encode
 from gputuner.model.readings import Scalar
-from gputuner.telemetry.feed import CallCost, Tick
+from gputuner.telemetry.feed import CallCost, HungCall, Tick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +65,9 @@ class Health:
     interval_s: float | None
     fast_cost: CallCost | None
     slow_cost: CallCost | None
-    hung_cards: tuple[str, ...] = ()
+    hung_calls: tuple[HungCall, ...] = ()
     all_hung_s: float = 0.0
-    """For how long every card that should answer has not; 0 as long as one does."""
+    """For how long every card that should answer has not, or could not be asked; 0 as long as one answers."""
     failing: bool = False
     """True while every card's calls give nothing but errors."""
     error: str = ""

@@ -1,6 +1,7 @@
 """Calls made ready: the second reading and those after it say what the ordinary way says, or hand over to it."""
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,45 @@ def test_what_was_refused_is_asked_again_after_ten_minutes(fake_nvml: FakeNvml, 
     source.close()
     assert told[-2:] == [True, True]
     assert not any(told[:3])
+
+
+@pytest.mark.parametrize(
+    ("tier", "call", "first"),
+    [
+        (Tier.FAST, "nvmlDeviceGetUtilizationRates", 0),
+        (Tier.FAST, "nvmlDeviceGetUtilizationRates", 1),
+        (Tier.FAST, "nvmlDeviceGetMarginTemperature", 1),
+        (Tier.SLOW, "nvmlDeviceGetPerformanceState", 0),
+        (Tier.SLOW, "nvmlDeviceGetPerformanceState", 1),
+        (Tier.SLOW, "nvmlDeviceGetComputeRunningProcesses", 0),
+        (Tier.SLOW, "nvmlDeviceGetComputeRunningProcesses", 1),
+    ],
+)
+def test_the_call_that_is_out_is_named_in_either_way_and_only_while_it_is(
+    fake_nvml: FakeNvml, tier: Tier, call: str, first: int
+) -> None:
+    """The answer takes 0.3 s of the library's own time, in which another thread looks."""
+    answers = {"nvmlDeviceGetUtilizationRates": {"gpu": 0, "memory": 0}, "nvmlDeviceGetMarginTemperature": 54}
+    answer = [] if call.endswith("Processes") else answers.get(call, 8)
+    slow = {"value": answer, "us": 300_000}
+    source, uuid = opened(fake_nvml, **{call: then(*[answer] * first, slow)})
+    for t_s in range(first + 1):
+        assert source.asking(uuid, tier) is None
+        reader = threading.Thread(target=_read, args=(source, uuid, tier, t_s * SECOND))
+        reader.start()
+        seen: set[str | None] = set()
+        while reader.is_alive():
+            seen.add(source.asking(uuid, tier))
+            reader.join(0.01)
+    assert any(name is not None and name.startswith(call) for name in seen), seen
+    assert source.asking(uuid, tier) is None
+    source.close()
+
+
+def _read(source: NvmlSource, uuid: str, tier: Tier, t_ns: int) -> None:
+    source.sample(uuid, tier, t_ns)
+    if tier is Tier.SLOW:
+        source.processes(uuid, t_ns)
 
 
 def test_opening_the_library_anew_makes_the_calls_ready_anew(fake_nvml: FakeNvml) -> None:

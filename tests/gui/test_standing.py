@@ -8,10 +8,10 @@ from gputuner.gui.standing import TOLD_FOR_NS
 from gputuner.gui.widgets.notice import MOST_LINES, NoticeLines
 from gputuner.language import sentences
 from gputuner.model.cards import CardState
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Sample
-from gputuner.telemetry.feed import FeedState, FeedStatus, Notice, Tick
+from gputuner.telemetry.feed import FeedState, FeedStatus, HungCall, Notice, Tick
 
 S = 1_000_000_000
 T0 = 1000 * S
@@ -79,27 +79,35 @@ def test_a_failing_card_is_named_until_it_answers(scripted):
 
 
 def test_a_hung_call_of_another_card_is_told_until_it_comes_back(scripted):
-    hung = replace(OK, hung_cards=("GPU-3090",))
+    hung = replace(OK, hung_calls=(HungCall(card="GPU-3090", tier=Tier.FAST),))
     scripted.tell("telemetry_call_hung", status=hung, card="GPU-3090", call="fast")
     scripted.read("GPU-4090", after_s=200.0)
     assert scripted.shows() == (sentences.warning("telemetry_call_hung", {"card": scripted.title()}),)
-    scripted.feed.set_status(replace(scripted.feed.status(), hung_cards=()))
+    scripted.feed.set_status(replace(scripted.feed.status(), hung_calls=()))
     assert scripted.shows() == ()
 
 
 def test_a_hung_call_of_the_chosen_card_is_said_once(scripted):
-    hung = replace(OK, hung_cards=("GPU-4090",))
-    scripted.tell("telemetry_call_hung", status=hung, card="GPU-4090", call="fast")
+    function = "nvmlDeviceGetTemperatureV"
+    hung = replace(OK, hung_calls=(HungCall(card="GPU-4090", tier=Tier.FAST, function=function),))
+    scripted.tell("telemetry_call_hung", status=hung, card="GPU-4090", call="fast", function=function)
     assert scripted.shows() == ()
-    sentence = sentences.warning("telemetry_call_hung", {"card": scripted.title("GPU-4090")})
+    params = {"card": scripted.title("GPU-4090"), "call": "fast", "function": function}
+    sentence = sentences.warning("telemetry_call_hung", params)
+    assert function in sentence
     assert sentence in scripted.window.monitor.notice.text
 
 
-def test_a_hung_slow_call_is_over_with_the_next_slow_answer(scripted):
-    scripted.tell("telemetry_call_hung", card="GPU-3090", call="slow")
-    scripted.read("GPU-3090", after_s=100.0)
-    assert len(scripted.shows()) == 1, "the fast tier says nothing of the slow one"
-    scripted.read("GPU-3090", values={}, missing={Quantity.FAN_FRACTION: Reason.NOT_SUPPORTED})
+@pytest.mark.parametrize("card", ["GPU-4090", "GPU-3090"])
+def test_a_hung_slow_call_is_a_quiet_line_until_it_comes_back_and_the_card_is_said_to_answer(scripted, card):
+    function = "nvmlDeviceGetFanSpeed_v2"
+    hung = replace(OK, hung_calls=(HungCall(card=card, tier=Tier.SLOW, function=function),))
+    scripted.tell("telemetry_call_hung", status=hung, card=card, call="slow", function=function)
+    scripted.read(card, after_s=100.0)
+    params = {"card": scripted.title(card), "call": "slow", "function": function}
+    assert scripted.shows() == (sentences.warning("telemetry_call_hung", params),), "the fast tier does not end it"
+    assert not scripted.window.monitor.notice.isVisible()
+    scripted.feed.set_status(replace(scripted.feed.status(), hung_calls=()))
     assert scripted.shows() == ()
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gputuner.model.cards import CardState
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
-from gputuner.telemetry.feed import FeedState, Tick
+from gputuner.telemetry.feed import FeedState, HungCall, Tick
 from gputuner.telemetry.wire import Hello, Ticked, decode_line
 
 SCRIPT = Path(__file__).with_name("scripted_source.py")
@@ -69,7 +69,11 @@ def test_a_call_that_never_returns_leaves_the_other_cards_alone(collect: Callabl
 
 def test_a_slow_call_that_never_returns_leaves_fast_readings_of_the_same_card_alone(collect: Callable) -> None:
     listener = collect("hang slow")
-    listener.until(lambda ticks: len(samples_of(ticks, "card-1")) >= 12)
+    status = listener.until_status(lambda s: s.hung_cards == ("card-1",))
+    assert status.hung_calls == (HungCall(card="card-1", tier=Tier.SLOW),)
+    (told,) = [n for n in status.notices if n.code == "telemetry_call_hung"]
+    assert told.params == {"card": "card-1", "call": "slow"}
+    listener.until(lambda ticks: len([t for t in samples_of(ticks, "card-1") if t > told.t_ns]) >= 12)
     assert listener.feed.status().restarts == 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gputuner.model.cards import CardState
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Gap
 from gputuner.telemetry.client import CollectorFeed
@@ -86,6 +86,31 @@ def test_a_call_that_never_returns_stops_only_its_own_card(watch: Watch) -> None
     assert status.hung_cards == (card(1)["nvmlDeviceGetUUID"],)
     assert status.restarts == 0
     assert len(times(listener.ticks, 1)) <= 4
+
+
+@pytest.mark.parametrize(
+    ("call", "function"),
+    [
+        ("nvmlDeviceGetBAR1MemoryInfo", "nvmlDeviceGetBAR1MemoryInfo"),
+        ("nvmlDeviceGetFanSpeedRPM", "nvmlDeviceGetFanSpeedRPM"),
+        ("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses"),
+    ],
+)
+def test_a_slow_call_that_never_returns_is_named_and_its_card_goes_on_with_the_fast_ones(
+    watch: Watch, call: str, function: str
+) -> None:
+    answer = [] if call.endswith("Processes") else card(1)[call]
+    listener = watch(Scenario(card(0), card(1, **{call: then(answer, HANG, first=3)}), card(2)))
+    status = listener.until_status(lambda s: bool(s.hung_cards))
+    (hung,) = status.hung_calls
+    assert (hung.card, hung.tier) == (card(1)["nvmlDeviceGetUUID"], Tier.SLOW)
+    assert hung.function.startswith(function)
+    (told,) = [n for n in status.notices if n.code == "telemetry_call_hung"]
+    assert told.params == {"card": hung.card, "call": "slow", "function": hung.function}
+    listener.until(lambda ticks: all(len([t for t in times(ticks, i) if t > told.t_ns]) >= 10 for i in range(3)))
+    slow = [s.t_ns for t in listener.ticks for s in t.samples if s.card == hung.card and Quantity.PSTATE in s.values]
+    assert told.t_ns - max(slow) > 1e9, "not before the deadline of one second"
+    assert listener.feed.status().restarts == 0
 
 
 def test_when_the_only_card_hangs_the_collector_is_started_again_and_the_gap_stays(watch: Watch) -> None:

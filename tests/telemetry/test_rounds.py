@@ -112,6 +112,46 @@ def test_after_a_suspend_sampling_pauses_the_library_is_opened_anew_and_a_gap_is
     assert gap.t1_ns - gap.t0_ns >= 2 * S
 
 
+def test_a_call_that_hangs_over_a_suspend_does_not_keep_the_library_closed_in_silence() -> None:
+    """Nothing is asked until the library was opened anew, and that waits for the call: it counts as all cards' hang."""
+    never = threading.Event()
+
+    class Stuck(Source):
+        def sample(self, card: str, tier: Tier, t_ns: int) -> Sample:
+            if tier is Tier.SLOW:
+                never.wait()
+            return super().sample(card, tier, t_ns)
+
+    told, source = Told(), Stuck()
+    slept = jump = 0
+
+    def clock() -> int:
+        return time.monotonic_ns() + jump
+
+    def slept_ns() -> int:
+        return slept
+
+    told.rounds = Rounds(source, Rates(fast_hz=10.0, hang_s=0.5), told, clock=clock, slept_ns=slept_ns)
+
+    def enough() -> bool:
+        nonlocal slept, jump
+        if len(told.of(Ticked)) == 4:
+            slept = 3600 * S
+        if any(notice.code == "telemetry_suspended" for notice in told.of(Noticed)) and not jump:
+            jump = 2 * S
+        hopeless = any(health.all_hung_s > 0.5 for health in told.of(Health)) or len(told.of(Health)) > 50
+        if hopeless:
+            never.set()  # the thread that began the loop is the one that hangs
+        return hopeless
+
+    told.enough = enough
+    run(told.rounds)
+    last = told.of(Health)[-1]
+    assert last.all_hung_s > 0.5
+    assert [(call.card, call.tier) for call in last.hung_calls] == [("a", Tier.SLOW)]
+    assert not any(line.tick.samples for line in told.of(Ticked)[4:])
+
+
 def test_slow_readings_of_all_cards_come_in_one_round_after_the_fast_ones() -> None:
     class Two(Source):
         def __init__(self) -> None:

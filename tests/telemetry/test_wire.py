@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import CardProcesses, Gap, ProcessOnCard, Sample, XidSeen
-from gputuner.telemetry.feed import CallCost, Tick
+from gputuner.telemetry.feed import CallCost, HungCall, Tick
 from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked, Unusable, decode_line, encode_line
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -46,7 +46,7 @@ def test_every_kind_of_line_comes_back() -> None:
             interval_s=0.5,
             fast_cost=cost,
             slow_cost=None,
-            hung_cards=("a",),
+            hung_calls=(HungCall(card="a", tier=Tier.SLOW, function="nvmlDeviceGetFanSpeed_v2"),),
         ),
     ]
     for line in lines:

@@ -56,6 +56,7 @@ class Asker:
         refused: lasting refusals by question, and until when they hold.
         types: ``nvmlValueType_t`` of the fields that were answered.
         direct: the calls that ``direct`` has made ready, if any; ``learn_ns`` when to try that next.
+        out: the call that is out now, by its name, or the ready calls that are; None between calls.
     """
 
     __slots__ = (
@@ -65,6 +66,7 @@ class Asker:
         "gpm",
         "handle",
         "learn_ns",
+        "out",
         "refused",
         "rejected",
         "t_ns",
@@ -85,6 +87,7 @@ class Asker:
         self.types: dict[int, int] = {}
         self.direct: Any = None
         self.learn_ns = 0
+        self.out: Any = None
 
     def ask(self, name: str, *args: Any) -> Any:
         """What NVML answers about this card, or ``Failed``; lasting refusals are not asked again for a while.
@@ -106,10 +109,22 @@ class Asker:
         refused = self.refused.get(key)
         if refused is not None and self.t_ns < refused[1]:
             return refused[0]
-        answer = self.binding.ask(name, self.handle, *args)
+        answer = self._call(name, *args)
         if type(answer) is Failed:
             self._note(key, answer)
         return answer
+
+    def _call(self, name: str, *args: Any) -> Any:
+        self.out = name
+        answer = self.binding.ask(name, self.handle, *args)
+        self.out = None
+        return answer
+
+    @property
+    def asking(self) -> str | None:
+        """Name of the call that has not come back; from any thread, so it may be over by now."""
+        out = self.out
+        return out if out is None or isinstance(out, str) else out.asking
 
     def first(self, names: tuple[str, ...], *args: Any) -> Any:
         """The first of ``names`` that gives a value; else the most telling refusal."""
@@ -138,7 +153,7 @@ class Asker:
                 due.append(field)
         if not due:
             return out
-        answer = self.binding.ask("nvmlDeviceGetFieldValues", self.handle, due)
+        answer = self._call("nvmlDeviceGetFieldValues", due)
         if type(answer) is Failed:
             for field in due:
                 out[field] = answer

@@ -7,9 +7,10 @@ memory. As soon as something is not answered as foreseen, the ordinary way takes
 """
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import call as called
+from operator import length_hint
 
 from gputuner.devices.nvml.card import ASK_AGAIN_NS, Asker
 from gputuner.devices.nvml.errors import LOST, error_of
@@ -28,7 +29,7 @@ class Direct:
         missing: the quantities that the card does not have, and why; the caller may put better reasons in.
     """
 
-    __slots__ = ("_calls", "_info", "_layout", "_memory", "_until_ns", "_view", "missing")
+    __slots__ = ("_calls", "_info", "_layout", "_left", "_memory", "_names", "_until_ns", "_view", "missing")
 
     def __init__(self, asker: Asker, of: Layout, missing: dict[Quantity, Reason], until_ns: int) -> None:
         """Have the memory; ``prepare`` finds the functions."""
@@ -39,6 +40,8 @@ class Direct:
         self._memory = bytearray(of.blank)
         self._view = ctypes.c_char.from_buffer(self._memory)
         self._calls: tuple[Callable[[], int], ...] = ()
+        self._names: tuple[str, ...] = ()
+        self._left: Iterator[Callable[[], int]] = iter(())
 
     def prepare(self, asker: Asker, calls: tuple[Call, ...]) -> bool:
         """Bind functions and arguments; False if a function cannot be had."""
@@ -55,7 +58,7 @@ class Direct:
             room = [ctypes.c_void_p(at + answer) for answer in answers]
             ready.append(partial(function, asker.handle, *passed, *room))
             at += size
-        self._calls = tuple(ready)
+        self._calls, self._names = tuple(ready), tuple(name for name, *_ in wanted)
         return True
 
     def holds(self, asker: Asker) -> bool:
@@ -70,7 +73,9 @@ class Direct:
         """
         memory, layout = self._memory, self._layout
         memory[:] = layout.blank
-        code = next(filter(None, map(called, self._calls)), 0)  # of the first call that fails; none is made after it
+        self._left, asker.out = iter(self._calls), self
+        code = next(filter(None, map(called, self._left)), 0)  # of the first call that fails; none is made after it
+        asker.out = None
         codes = (code,) if code else layout.unforeseen(memory)
         if codes:
             return _unforeseen(asker, codes)
@@ -80,6 +85,12 @@ class Direct:
             asker.rejected += len(rejected)
             tick.lack(_IMPLAUSIBLE, *rejected)
         return tick
+
+    @property
+    def asking(self) -> str | None:
+        """Name of the call that is out (while ``read`` is); from any thread."""
+        place = len(self._calls) - length_hint(self._left) - 1
+        return self._names[place] if 0 <= place < len(self._names) else None
 
     def raw(self, field: int) -> float | None:
         """The last tick's value of a field; None if the card does not have it."""

@@ -52,7 +52,7 @@ class Nobody:
         self._memory = bytearray(pack("=I36x", 0x2000028))
         self._counts = (ctypes.c_uint * len(names))()
         view = ctypes.c_char.from_buffer(self._memory)
-        self._calls: list[Callable[[], int]] = []
+        self._calls: list[tuple[str, Callable[[], int]]] = []
         at = ctypes.addressof(self._counts)
         for place, name in enumerate(names):
             self._bind(asker, name, ctypes.c_void_p(at + 4 * place), None)
@@ -63,7 +63,7 @@ class Nobody:
     def _bind(self, asker: Asker, name: str, *args: Any) -> None:
         function = asker.binding.pointer(name)
         if function is not None:
-            self._calls.append(partial(function, asker.handle, *args))
+            self._calls.append((name, partial(function, asker.handle, *args)))
 
     def used_bytes(self, asker: Asker) -> int | None:
         """Memory in use if no process is on the card; None if there are some or it must be asked the ordinary way."""
@@ -71,8 +71,11 @@ class Nobody:
             return None
         for place in range(len(self._counts)):
             self._counts[place] = 0
-        for call in self._calls:
-            if call():  # a list that does not fit into no room, or a failure
+        for name, call in self._calls:
+            asker.out = name
+            refused = call()  # a list that does not fit into no room, or a failure
+            asker.out = None
+            if refused:
                 return None
         used = int(self._USED.unpack_from(self._memory)[0])
         return None if any(self._counts) or used == ALL_ONES_64 else used

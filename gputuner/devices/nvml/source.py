@@ -94,6 +94,11 @@ class NvmlSource:
         code = self._trouble.get(card)
         return None if code is None else error_of(code).code
 
+    def asking(self, card: str, tier: Tier) -> str | None:
+        """NVML function that a reading of this card is in now, None if it is in none; from any thread."""
+        found = self._inventory.ready.get(card)
+        return None if found is None else (found.fast if tier is _FAST else found.slow).asking
+
     def reopen(self) -> None:
         """Initialise NVML (again): new handles, nothing remembered of what was refused.
 

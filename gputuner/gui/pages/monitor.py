@@ -20,6 +20,7 @@ from gputuner.gui.widgets.process_table import ProcessTable
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.cards import CardState
+from gputuner.model.quantities import Tier
 from gputuner.telemetry.feed import FeedState, FeedStatus
 
 if TYPE_CHECKING:
@@ -326,10 +327,12 @@ class MonitorPage(QWidget):
                 sentences.error("card_asleep", {"card": card.info.title}),
                 "",
             )
-        if card.info.uuid in status.hung_cards:
+        hung = status.hangs(card.info.uuid, Tier.FAST)
+        if hung is not None:
+            params = {"card": card.info.title, "call": hung.tier, "function": hung.function}
             return (
                 _("{card} does not answer at the moment").format(card=card.info.title),
-                sentences.warning("telemetry_call_hung", {"card": card.info.title}),
+                sentences.warning("telemetry_call_hung", params),
                 "",
             )
         return "", "", ""
