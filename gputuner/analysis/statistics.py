@@ -153,8 +153,8 @@ def median_interval(values: Sequence[float] | Array, seed: int = 0, resamples: i
     """Median with its 95 % interval by moving-block bootstrap, and the block length used.
 
     Blocks are as long as ``block_length`` asks, but at least 20 fit; what they cannot show of the dependence widens the
-    interval (``widening``). On AR(1) series it covers ≥ 90 % of the time for phi ≤ 0.6 from n = 25 on and for phi = 0.9
-    from n = 600 on. No interval with fewer than 20 values, nor where they are worth fewer than three independent ones.
+    interval (``widening``), of positive values in the logarithm. On AR(1) series it covers ≥ 90 % of the time for
+    phi ≤ 0.6 from n = 25 on and for phi = 0.9 from n = 600 on. No interval with fewer than 20 values, nor where they are worth fewer than three independent ones.
 
     It holds within the trial that the values come from; another trial of the same work differs by more (``trials``).
     """
@@ -168,8 +168,15 @@ def median_interval(values: Sequence[float] | Array, seed: int = 0, resamples: i
     rng = np.random.default_rng(seed)
     medians = np.median(series[resample_indices(n, length, resamples, rng)], axis=1)
     low, high = map(float, np.quantile(medians, (0.025, 0.975)))
-    factor = float(widening(n, length, rho))
-    return Interval(value=centre, low=centre - factor * (centre - low), high=centre + factor * (high - centre)), length
+    low, high = _widened(centre, low, high, float(widening(n, length, rho)), positive=bool(np.all(series > 0)))
+    return Interval(value=centre, low=low, high=high), length
+
+
+def _widened(centre: float, low: float, high: float, factor: float, *, positive: bool) -> tuple[float, float]:
+    """The interval ``factor`` times as wide; of ``positive`` values (times, rates) in the logarithm: never below 0."""
+    if positive:
+        return centre * (low / centre) ** factor, centre * (high / centre) ** factor
+    return centre - factor * (centre - low), centre + factor * (high - centre)
 
 
 def spread(values: Sequence[float] | Array, seed: int = 0) -> Spread:

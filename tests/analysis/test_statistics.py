@@ -185,3 +185,36 @@ def test_interval_holds_the_median_and_scales_with_the_unit(values, factor):
     assert scaled.median == pytest.approx(plain.median * factor)
     if plain.ci95_low is not None and plain.ci95_high is not None:
         assert plain.ci95_low <= plain.median <= plain.ci95_high
+
+
+def test_the_interval_of_positive_repeats_is_positive_however_noisy():
+    """Rates on a busy processor: a strong dependence widens the interval far beyond the median itself."""
+    rng = np.random.default_rng(5)
+    told = 0
+    for _ in range(40):
+        level, series = 0.0, []
+        for _ in range(30):
+            level = 0.6 * level + rng.normal(0.0, 1.2)
+            series.append(float(np.exp(level)))
+        interval, _ = median_interval(series)
+        if interval.low is not None and interval.high is not None:
+            told += 1
+            assert 0.0 < interval.low <= interval.value <= interval.high
+    assert told > 20
+
+
+def test_the_interval_of_rates_is_that_of_the_times_turned_over():
+    times = [float(t) for t in np.exp(np.random.default_rng(2).normal(0.0, 0.8, 201))]
+    of_times, _ = median_interval(times)
+    of_rates, _ = median_interval([1.0 / t for t in times])
+    assert of_times.low is not None
+    assert of_times.high is not None
+    assert of_rates.low == pytest.approx(1.0 / of_times.high, rel=0.02)
+    assert of_rates.high == pytest.approx(1.0 / of_times.low, rel=0.02)
+
+
+def test_values_on_both_sides_of_zero_keep_an_even_interval():
+    interval, _ = median_interval([float(v) for v in np.random.default_rng(3).normal(0.0, 1.0, 100)])
+    assert interval.low is not None
+    assert interval.high is not None
+    assert interval.low < 0.0 < interval.high
