@@ -154,7 +154,8 @@ def median_interval(values: Sequence[float] | Array, seed: int = 0, resamples: i
 
     Blocks are as long as ``block_length`` asks, but at least 20 fit; what they cannot show of the dependence widens the
     interval (``widening``), of positive values in the logarithm. On AR(1) series it covers ≥ 90 % of the time for
-    phi ≤ 0.6 from n = 25 on and for phi = 0.9 from n = 600 on. No interval with fewer than 20 values, nor where they are worth fewer than three independent ones.
+    phi ≤ 0.6 from n = 25 on and for phi = 0.9 from n = 600 on. No interval with fewer than 20 values, nor where they
+    are worth fewer than three independent ones.
 
     It holds within the trial that the values come from; another trial of the same work differs by more (``trials``).
     """
