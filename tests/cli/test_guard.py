@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from gputuner.experiments.bench import Bench
+from gputuner.experiments.benchmarks.benchmark import Machine
+from gputuner.model.cards import CardInfo
 from gputuner.model.points import Flag
 from tests.cli.stored import planted, session_of
 
@@ -117,7 +120,8 @@ def test_what_was_not_asked_for_is_not_missed(whole, measured):
 
 def test_what_is_left_out_for_lack_of_time_is_told_and_passes(whole, measured):
     session = measured(CHEAP, "gpt")
-    code, out, _err = whole("bench", "--against", session.stem, "--minutes", "0.26", "--json")
+    alone = Bench(names=(CHEAP,)).least_minutes(Machine(card=CardInfo(uuid="GPU-1", index=0, name="card")))
+    code, out, _err = whole("bench", "--against", session.stem, "--minutes", f"{alone + 0.005:.3f}", "--json")
     told = json.loads(out)["regression"]
     assert (code, told["gone"], told["missing"]) == (0, [], ["gpt"])
 
