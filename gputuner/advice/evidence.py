@@ -27,6 +27,8 @@ class Evidence:
     effective_batch: int = 256
     threads: int | None = None
     """CPU threads that the measured torch uses."""
+    command: str = "tune"
+    """What measures the same training again, without minutes and card."""
 
     def of(self, metric: str, **params: Scalar) -> list[Point]:
         """Points of ``metric`` whose params have these values, in the order measured."""
@@ -62,6 +64,11 @@ class Evidence:
             if batch < fails.get(key, batch + 1):
                 rates.setdefault(key, {})[batch] = point
         return rates
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the training measured is the user's own: a recipe is named FILE:function."""
+        return any(":" in name for name in self.workloads())
 
     def workloads(self) -> tuple[str, ...]:
         """Names of the trainings that were measured."""

@@ -5,6 +5,9 @@ from gputuner.model.advice import Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Scalar
 
+TUNE = "tune"
+"""The command that also measures two at once, and heat."""
+OWN = "batch --recipe FILE.py:function"
 PREFIX = 12
 """Characters of a UUID that tell the cards of one machine apart."""
 HEAT_S = 300.0
@@ -34,14 +37,15 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
     if not evidence.of("train_throughput"):
         ask("training", "tune --quick")
     else:
-        ask("own_training", "record", workload=evidence.workloads()[0])
+        if not evidence.is_own:
+            ask("own_training", OWN, workload=evidence.workloads()[0])
         limits = evidence.of("batch_limit")
         if not limits or limits[-1].params.get("verified") is not True:
-            ask("batch_limit", "tune --minutes 10", repeat=bool(limits) and "fails" in limits[-1].extra)
+            ask("batch_limit", f"{evidence.command} --minutes 10", repeat=bool(limits) and "fails" in limits[-1].extra)
         shared = evidence.of("co_run_gain")
-        if not any(point.extra.get("valid") is True for point in shared):
+        if evidence.command == TUNE and not any(point.extra.get("valid") is True for point in shared):
             ask("sharing", "tune --minutes 5", repeat=bool(shared))
-    if not card.is_cpu and not evidence.temperature_stuck:
+    if evidence.command == TUNE and not card.is_cpu and not evidence.temperature_stuck:
         heat = evidence.last("load_temperature")
         seconds = heat.params.get("load_s") if heat else None
         if not isinstance(seconds, int | float) or seconds < HEAT_S:

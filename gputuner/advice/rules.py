@@ -47,7 +47,7 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
     ranked = sorted(settled, key=lambda a: (-a.rank, a.id))
     asked = questions(evidence)
     if len(settled) < len(found):
-        again = command(evidence.card, "tune --minutes 10")
+        again = command(evidence.card, f"{evidence.command} --minutes 10")
         asked = (Question(id="scattered", card=evidence.card.uuid, command=again), *asked)
     return tuple(ranked), asked
 

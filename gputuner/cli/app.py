@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from cyclopts import App, CycloptsError, Group
 
-from gputuner.cli import advise, bench, compare, crash, devices, doctor, manual, monitor, record, sessions, tune
+from gputuner.cli import advise, batch, bench, compare, crash, devices, doctor, manual, monitor, record, sessions, tune
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.running import Interrupted, undisturbed
@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("record", record.record, record.ABOUT),
     ("tune", tune.tune, tune.ABOUT),
     ("bench", bench.bench, bench.ABOUT),
+    ("batch", batch.batch, batch.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),
 )

@@ -20,6 +20,8 @@ from gputuner.model.errors import ExitCode, GputunerError, StoreError
 from gputuner.model.events import Outcome, RunFinished
 
 BUG = "bug"
+ADVISING = ("tune", "batch")
+"""Experiments that end with advice."""
 CANCELLED = "cancelled"
 EMPTY = "cancelled_empty"
 
@@ -152,10 +154,11 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
         return
     for each in ended:
         found = each.found
-        if name == "tune":
+        if name in ADVISING:
             results.show_figures(output, found.points)
             results.show_limit(output, found.points, each.cards[0])
-            results.show_advice(output, found.advice, most=results.BEST, command=_advise(options, found.run_id))
+            more, model = _advise(options, found.run_id), results.model_of(found.points)
+            results.show_advice(output, found.advice, most=results.BEST, command=more, model=model)
             results.show_questions(output, found.questions)
         results.show_end(output, found.outcome, origin, each.path)
 

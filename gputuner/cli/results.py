@@ -110,8 +110,13 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     return fill(_POWER_LITTLE if lost < LITTLE_LOST else _POWER_LOST, {"share": held.share, "lost": lost})
 
 
-def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = None, command: str = "") -> None:
-    """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``."""
+def show_advice(
+    output: Output, advice: Sequence[Advice], *, most: int | None = None, command: str = "", model: str = MODEL
+) -> None:
+    """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
+
+    ``model``: the built-in training that it is about; empty: the user's own.
+    """
     if not advice:
         output.heading(_("Advice"))
         output.line(_("No advice: nothing that was measured so far calls for a change."))
@@ -122,7 +127,14 @@ def show_advice(output: Output, advice: Sequence[Advice], *, most: int | None = 
         _show_one(output, number, entry)
     if len(shown) < len(advice):
         output.line(_("{n} more: {command}").format(n=len(advice) - len(shown), command=command))
-    output.line(_("All this is about {model} until your own model is measured.").format(model=MODEL))
+    if model:
+        output.line(_("All this is about {model} until your own model is measured.").format(model=model))
+
+
+def model_of(points: Sequence[Point]) -> str:
+    """Name of the built-in training that figures are about; empty: the user's own."""
+    names = dict.fromkeys(point.workload for point in points if point.metric == "train_throughput")
+    return "" if any(":" in name for name in names) else listed(sentences.workload(name) for name in names) or MODEL
 
 
 def _show_one(output: Output, number: int, entry: Advice) -> None:

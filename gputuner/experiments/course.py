@@ -54,6 +54,8 @@ class Course:
         self.spent_s = start_s
         self.conditions: Conditions | None = None
         """What the card did during the last work, as a whole."""
+        self.last: Attempt | None = None
+        """How the last work ended."""
         self._origin_ns: int | None = None
         self._lost = 0
         self._fresh = False
@@ -80,6 +82,8 @@ class Course:
             work = replace(work, budget_s=min(work.budget_s, max(LEAST_BUDGET_S, TRIAL_SHARE * self.left_s)))
         result = yield work
         self._count(result, cost_s)
+        if not isinstance(result, Stopped | Cancelled):
+            self.last = result
         self.conditions = result.conditions if isinstance(result, Done) else None
         match result:
             case Stopped() | Cancelled():

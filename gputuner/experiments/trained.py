@@ -1,6 +1,6 @@
 """What a plan knows of a training so far, and one measurement of it."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gputuner.advice.evidence import RATE_PHASES
@@ -8,12 +8,15 @@ from gputuner.analysis.memory import MemoryLine, fit_memory_line
 from gputuner.analysis.throughput import comparable_tops, fastest_batch, preferred_precision
 from gputuner.experiments.course import Attempt, Course
 from gputuner.experiments.precisions import support
+from gputuner.experiments.subject import PRIVATE
 from gputuner.experiments.tune_shape import Shape
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Step, StepResult, Trial, Work
-from gputuner.workloads.specs import Precision, ResNet50Spec
+from gputuner.workloads.specs import PRECISIONS, Precision
+from gputuner.workloads.specs_recipe import RecipeSpec
+from gputuner.workloads.specs_training import Training
 
 LONGEST_S = 6.0
 STEPS_WANTED = 24
@@ -94,11 +97,21 @@ class Trained:
         return setting, fastest_batch(self.rates[setting])
 
     def step_s(self, setting: Setting, batch: int) -> float | None:
-        """Seconds per step as far as they can be guessed from the nearest batch; None: nothing known."""
+        """Seconds per step as far as they can be guessed; None: nothing known.
+
+        On the line through the two largest batches beyond these, else as the nearest batch.
+        """
         if not self.rates:
             return None
-        near = self.rates.get(setting) or next(iter(self.rates.values()))
-        return batch / near[min(near, key=lambda b: abs(b - batch))]
+        known = self.rates.get(setting, {})
+        if len(known) < 2:  # checks of a size are slower; better than nothing
+            known = {**self.ran.get(setting, {}), **known} or next(iter(self.rates.values()))
+        largest = max(known)
+        if batch > largest and len(known) > 1:
+            second = max(b for b in known if b < largest)
+            last_s, before_s = largest / known[largest], second / known[second]
+            return last_s + max(0.0, last_s - before_s) * (batch - largest) / (largest - second)
+        return batch / known[min(known, key=lambda b: abs(b - batch))]
 
 
 def measure_time(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
@@ -126,11 +139,9 @@ def check_cost(shape: Shape, known: Trained, setting: Setting, batch: int) -> fl
     return first + (step if first + steps > PATIENCE_S else steps) + 2.0
 
 
-def spec_of(shape: Shape, setting: Setting, batch: int) -> ResNet50Spec:
+def spec_of(shape: Shape, setting: Setting, batch: int) -> Training | RecipeSpec:
     """The typed spec of a training trial."""
-    return ResNet50Spec(
-        batch=batch, precision=setting.precision, channels_last=setting.channels_last, image=shape.image
-    )
+    return shape.subject.make(batch, setting.precision, setting.channels_last)
 
 
 def train_work(
@@ -163,6 +174,7 @@ def train_work(
 
 def train_point(
     course: Course,
+    shape: Shape,
     work: Work,
     trial: Trial,
     conditions: Conditions | None,
@@ -176,7 +188,7 @@ def train_point(
     Where the worker gave up on the size and measured a smaller one, the point says the size that was measured.
     """
     batch = int(trial.notes.get("measured_batch", work.params["batch"]))
-    params: dict[str, Scalar] = {**work.params, "batch": batch, "phase": phase}
+    params: dict[str, Scalar] = {**told_params(work.params), "batch": batch, "phase": phase}
     flags: list[Flag] = []
     if support(course.context, _precision(work)) is Support.EMULATED:
         flags.append(Flag.EMULATED)
@@ -184,7 +196,7 @@ def train_point(
         flags.append(Flag.IMPLAUSIBLE)
     return course.make.rate(
         "train_throughput",
-        work.workload,
+        shape.subject.name,
         "samples/s",
         trial.work.get("samples", float(batch)) * (1.0 - skipped_share(trial)),
         trial,
@@ -196,8 +208,13 @@ def train_point(
     )
 
 
+def told_params(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """What a figure says of a trial's params: nothing of where the user's files lie."""
+    return {name: value for name, value in params.items() if name not in PRIVATE}
+
+
 def _precision(work: Work) -> Precision:
-    return ResNet50Spec(batch=1, precision=str(work.params["precision"])).precision  # pyright: ignore[reportArgumentType]
+    return next(each for each in PRECISIONS if each == work.params["precision"])
 
 
 def skipped_share(trial: Trial) -> float:
@@ -224,7 +241,7 @@ def probe(
 ) -> Generator[Step, StepResult, Attempt]:
     """Measure one batch; long enough for an interval where the rate is known roughly. Keeps and tells the point."""
     work = train_work(shape, setting, batch, label, measure_time(shape, known, setting, batch))
-    return (yield from _measure(course, known, setting, work, phase, probe_cost(shape, known, setting, batch)))
+    return (yield from _measure(course, shape, known, setting, work, phase, probe_cost(shape, known, setting, batch)))
 
 
 def check(
@@ -254,18 +271,18 @@ def check(
         fresh=fresh, warmup_s=max(1.0, 2.0 * step) if warmed else 0.0,
         budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0, memory_probe=True,
     )  # fmt: skip
-    return (yield from _measure(course, known, setting, work, phase, cost))
+    return (yield from _measure(course, shape, known, setting, work, phase, cost))
 
 
 def _measure(
-    course: Course, known: Trained, setting: Setting, work: Work, phase: str, cost_s: float
+    course: Course, shape: Shape, known: Trained, setting: Setting, work: Work, phase: str, cost_s: float
 ) -> Generator[Step, StepResult, Attempt]:
     result = yield from course.attempt(work, cost_s)
     if isinstance(result, Done) and result.trials and result.trials[0].iteration_s:
         trial = replace(result.trials[0], steady=result.trials[0].steady and work.warmup_s != 0)
         bounds = [b for b in (course.context.free_bytes, trial.memory.get("capacity_bytes")) if b]
         known.capacity_bytes = float(min(bounds)) if bounds else known.capacity_bytes
-        point = train_point(course, work, trial, result.conditions, phase)
+        point = train_point(course, shape, work, trial, result.conditions, phase)
         if point.params["batch"] == work.params["batch"] and point.value > 0:
             known.keep(setting, int(work.params["batch"]), point, trial)
         yield from course.tell(point)

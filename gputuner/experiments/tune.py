@@ -117,7 +117,7 @@ def _measure(course: Course, shape: Shape) -> Plan:
     if best is not None:
         setting, _ = best
         yield from limit(course, shape, known, setting, after_training)
-        yield from course.tell(*fastest_points(course, setting))
+        yield from course.tell(*fastest_points(course, shape, setting))
         best = known.best() or best
         yield from _share(course, shape, known, *best)
     seconds = min(

@@ -57,20 +57,20 @@ class Bracket:
 
 
 def limit(
-    course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float
+    course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float, *, counted: bool = False
 ) -> Generator[Step, StepResult, None]:
     """Predict, verify if the time allows, and tell limit, safe and fastest batch apart.
 
     The limit is verified only where a size that ran and one that failed lie close together, the safe batch only where
-    that very batch ran.
+    that very batch ran. ``counted``: the peaks known come from memory probes already.
     """
-    if shape.cpu:
+    if shape.cpu and not counted:
         yield from _count(course, shape, known, setting, keep_s)
     yield from _probe_above_fixed(course, shape, known, setting, keep_s)
     line, predicted = known.line(setting), known.limit(setting)
     if line is None or predicted is None or predicted < 1:
         return
-    yield from course.tell(_line_point(course, setting, line))
+    yield from course.tell(_line_point(course, shape, setting, line))
     bracket = Bracket(ran=set(known.ran[setting]))
     if line.is_line:
         cost = check_cost(shape, known, setting, predicted)
@@ -87,8 +87,8 @@ def limit(
                 value if value <= (1.0 - SAFE_MARGIN) * bracket.fails else safe_batch(value, multiple=_multiple(value))
             )
     yield from course.tell(
-        _limit_point(course, known, setting, value, predicted, bracket),
-        _safe_point(course, known, setting, value, safe, bracket),
+        _limit_point(course, shape, known, setting, value, predicted, bracket),
+        _safe_point(course, shape, known, setting, value, safe, bracket),
     )
 
 
@@ -215,10 +215,10 @@ def _check(
     return True
 
 
-def _line_point(course: Course, setting: Setting, line: MemoryLine) -> Point:
+def _line_point(course: Course, shape: Shape, setting: Setting, line: MemoryLine) -> Point:
     return course.make.figure(
         "memory_per_sample",
-        "resnet50",
+        shape.subject.name,
         line.per_sample_bytes,
         "B",
         setting.named(),
@@ -232,7 +232,7 @@ def _line_point(course: Course, setting: Setting, line: MemoryLine) -> Point:
 
 
 def _limit_point(
-    course: Course, known: Trained, setting: Setting, value: int, predicted: int, bracket: Bracket
+    course: Course, shape: Shape, known: Trained, setting: Setting, value: int, predicted: int, bracket: Bracket
 ) -> Point:
     extra: dict[str, Scalar] = {"predicted": predicted, "runs": bracket.runs, "size_limit": bracket.size_limit}
     if bracket.fails is not None:
@@ -241,10 +241,14 @@ def _limit_point(
         extra["capacity_bytes"] = int(known.capacity_bytes)
     params: dict[str, Scalar] = {**setting.named(), "verified": bracket.tight}
     flags = () if bracket.tight else (Flag.EXTRAPOLATED,)
-    return course.make.figure("batch_limit", "resnet50", float(value), "samples", params, flags=flags, extra=extra)
+    return course.make.figure(
+        "batch_limit", shape.subject.name, float(value), "samples", params, flags=flags, extra=extra
+    )
 
 
-def _safe_point(course: Course, known: Trained, setting: Setting, value: int, safe: int, bracket: Bracket) -> Point:
+def _safe_point(
+    course: Course, shape: Shape, known: Trained, setting: Setting, value: int, safe: int, bracket: Bracket
+) -> Point:
     margin = SAFE_MARGIN if safe <= (1.0 - SAFE_MARGIN) * value + 1.0 else max(0.0, 1.0 - safe / max(1, value))
     extra: dict[str, Scalar] = {"margin": margin, "limit": value}
     ran = safe in bracket.ran and (bracket.fails is None or safe < bracket.fails)
@@ -253,10 +257,12 @@ def _safe_point(course: Course, known: Trained, setting: Setting, value: int, sa
         extra["rate"] = rate
     params: dict[str, Scalar] = {**setting.named(), "verified": ran}
     flags = () if ran else (Flag.EXTRAPOLATED,)
-    return course.make.figure("batch_safe", "resnet50", float(safe), "samples", params, flags=flags, extra=extra)
+    return course.make.figure(
+        "batch_safe", shape.subject.name, float(safe), "samples", params, flags=flags, extra=extra
+    )
 
 
-def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
+def fastest_points(course: Course, shape: Shape, setting: Setting) -> tuple[Point, ...]:
     """The fastest batch with the batches its intervals allow, from the points told so far (none that failed since)."""
     fails = [
         int(p.extra["fails"])
@@ -283,9 +289,12 @@ def fastest_points(course: Course, setting: Setting) -> tuple[Point, ...]:
     if cost is not None:
         extra |= {"step_fixed_s": cost.fixed_s, "step_per_sample_s": cost.per_sample_s, "step_residual": cost.residual}
     return (
-        course.make.figure("batch_fastest", "resnet50", float(found.batch), "samples", setting.named(), extra=extra),
+        course.make.figure(
+            "batch_fastest", shape.subject.name, float(found.batch), "samples", setting.named(), extra=extra
+        ),
     )
 
 
 def _same(point: Point, setting: Setting) -> bool:
-    return all(point.params.get(name) == value for name, value in setting.named().items())
+    """Whether the point is of this setting; a training of no images says nothing of a layout."""
+    return all(point.params.get(name, False) == value for name, value in setting.named().items())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gputuner.experiments.precisions import burst_order, matmul_order, training_order
 from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.subject import Subject, resnet50
 from gputuner.workloads.specs import Precision
 
 FULL_MINUTES = 5.0
@@ -29,7 +30,7 @@ class Shape:
     matmul_s: float
     copy_s: float
     trainings: tuple[Precision, ...]
-    image: int
+    subject: Subject
     first_batch: int
     last_batch: int
     train_s: float
@@ -92,14 +93,14 @@ def full_shape(context: PlanContext) -> Shape:
     if context.card.is_cpu:
         return Shape(
             cpu=True, start_s=6.0, matmuls=matmul_order(context), bursts=burst_order(context), idle_s=2.0, matmul_s=2.0,
-            copy_s=2.0, trainings=training_order(context), image=64, first_batch=4, last_batch=32, train_s=3.0,
-            warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
+            copy_s=2.0, trainings=training_order(context), subject=resnet50(64), first_batch=4, last_batch=32,
+            train_s=3.0, warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
             sustained_most_s=60.0, restart_s=5.0, usual_batch=8,
         )  # fmt: skip
     return Shape(
         cpu=False, start_s=12.0, matmuls=matmul_order(context), bursts=burst_order(context), idle_s=10.0, matmul_s=3.0,
-        copy_s=2.0, trainings=training_order(context), image=224, first_batch=16, last_batch=4096, train_s=2.0,
-        warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
+        copy_s=2.0, trainings=training_order(context), subject=resnet50(224), first_batch=16, last_batch=4096,
+        train_s=2.0, warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
         sustained_most_s=60.0, restart_s=9.0, usual_batch=32,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from gputuner.analysis.contention import CoRun, co_run
 from gputuner.analysis.limits import limit_flags
 from gputuner.analysis.trials import between_trials
 from gputuner.experiments.course import Course
-from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, train_point, train_work
+from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, told_params, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
 from gputuner.experiments.tune_training import NEAR_LIMIT
 from gputuner.model.points import Conditions, Flag, Point
@@ -72,9 +72,13 @@ def sharing(
         yield from course.warn("sharing_failed", jobs=JOBS)
         return
     threads = result.trials[0].notes.get("threads")
-    params: dict[str, Scalar] = {**spec.params(), "jobs": JOBS, **({} if threads is None else {"threads": threads})}
+    params: dict[str, Scalar] = {
+        **told_params(spec.params()),
+        "jobs": JOBS,
+        **({} if threads is None else {"threads": threads}),
+    }
     tuned = max(known.rates[setting].values()) / known.rates[setting][at]
-    yield from course.tell(*_points(course, found, params, tuned, result.conditions, after is not None))
+    yield from course.tell(*_points(course, shape, found, params, tuned, result.conditions, after is not None))
 
 
 def _alone(
@@ -85,12 +89,18 @@ def _alone(
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return None
     trial = result.trials[0]
-    yield from course.tell(train_point(course, work, trial, result.conditions, "alone"))
+    yield from course.tell(train_point(course, shape, work, trial, result.conditions, "alone"))
     return trial
 
 
 def _points(
-    course: Course, found: CoRun, params: dict[str, Scalar], tuned: float, conditions: Conditions | None, aba: bool
+    course: Course,
+    shape: Shape,
+    found: CoRun,
+    params: dict[str, Scalar],
+    tuned: float,
+    conditions: Conditions | None,
+    aba: bool,
 ) -> tuple[Point, ...]:
     whole = [*limit_flags(conditions)]
     if conditions is None or conditions.samples == 0:
@@ -100,7 +110,7 @@ def _points(
     slowdowns = tuple(
         course.make.figure(
             "co_run_slowdown",
-            "resnet50",
+            shape.subject.name,
             job.spread.median,
             "",
             {**params, "job": number},
@@ -113,7 +123,7 @@ def _points(
     )
     gain = course.make.figure(
         "co_run_gain",
-        "resnet50",
+        shape.subject.name,
         found.gain,
         "",
         params,

@@ -42,6 +42,7 @@ def sustained(
     part = last_part(trial)
     point = train_point(
         course,
+        shape,
         work,
         replace(trial, steady=rate_is_steady(part)),
         result.conditions,
@@ -49,7 +50,7 @@ def sustained(
         iteration_s=part,
         extra=_over_time(trial),
     )
-    yield from course.tell(point, *load_points(course, "resnet50", result.conditions))
+    yield from course.tell(point, *load_points(course, shape.subject.name, result.conditions))
 
 
 def _over_time(trial: Trial) -> dict[str, Scalar]:

@@ -1,4 +1,4 @@
-"""Tune, second part: ResNet-50 over batch and number format, with few probes.
+"""Tune, second part: a training over batch and number format, with few probes.
 
 The first format climbs a ladder of batches by doubling until a doubling gains less than 2 %, the predicted memory
 limit is near, or the budget is short. The other formats, and the other layout of the best, are measured at the
@@ -25,7 +25,7 @@ REFINE_AT_MOST = 4
 def training(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
     """The whole part; ``keep_s`` seconds of the budget stay for the parts after it."""
     for position, precision in enumerate(shape.trainings):
-        setting = Setting(precision=precision, channels_last=not shape.cpu and precision in ("bf16", "fp16"))
+        setting = Setting(precision=precision, channels_last=usual_layout(shape, precision))
         rest = shape.trainings[position + 1 :]
         result = yield from _ladder(course, shape, known, setting, keep_s, others=len(rest))
         if known.rates:
@@ -34,7 +34,14 @@ def training(course: Course, shape: Shape, known: Trained, keep_s: float) -> Gen
             return
         if not isinstance(result, UserCodeFailed) or result.reason != "unsupported":
             return
-        yield from course.warn("precision_skipped", precision=precision, workload="resnet50", reason="unsupported")
+        yield from course.warn(
+            "precision_skipped", precision=precision, workload=shape.subject.name, reason="unsupported"
+        )
+
+
+def usual_layout(shape: Shape, precision: Precision) -> bool:
+    """Channels-last, where tensor cores multiply images."""
+    return shape.subject.images and not shape.cpu and precision in ("bf16", "fp16")
 
 
 def _ladder(
@@ -44,7 +51,7 @@ def _ladder(
     while True:
         result = yield from probe(course, shape, known, setting, batch)
         if setting not in known.rates:
-            smaller = yield from _first_failed(course, result, batch)
+            smaller = yield from first_failed(course, shape, result, batch)
             if smaller is None:
                 return result
             batch = smaller
@@ -62,7 +69,7 @@ def _ladder(
         batch = following
 
 
-def _first_failed(course: Course, result: Attempt, batch: int) -> Generator[Step, StepResult, int | None]:
+def first_failed(course: Course, shape: Shape, result: Attempt, batch: int) -> Generator[Step, StepResult, int | None]:
     """After a first probe that gave no rate: the smaller batch to try, or None where the ladder ends."""
     match result:
         case OutOfMemory() if batch > 1:
@@ -70,9 +77,9 @@ def _first_failed(course: Course, result: Attempt, batch: int) -> Generator[Step
         case OutOfMemory(free_bytes=free):
             free = free if free is not None else course.context.free_bytes
             extra: dict[str, Scalar] = {} if free is None else {"free_bytes": free}
-            yield from course.warn("does_not_fit", workload="resnet50", batch=1, **extra)
+            yield from course.warn("does_not_fit", workload=shape.subject.name, batch=1, **extra)
         case UserCodeFailed(message=message, reason=reason) if reason != "unsupported":
-            yield from course.warn("workload_failed", workload="resnet50", message=message)
+            yield from course.warn("workload_failed", workload=shape.subject.name, message=message)
         case Done() | Lost() | UserCodeFailed():
             pass
     return None
@@ -131,10 +138,10 @@ def _others(
         result = yield from probe(course, shape, known, setting, at)
         if isinstance(result, UserCodeFailed):
             reason = "unsupported" if result.reason == "unsupported" else "failed"
-            yield from course.warn("precision_skipped", precision=precision, workload="resnet50", reason=reason)
+            yield from course.warn("precision_skipped", precision=precision, workload=shape.subject.name, reason=reason)
     setting, _ = known.best() or best
     batch = comparison_batch(known.rates[setting])
-    if course.fits(probe_cost(shape, known, setting, batch), keep_s):
+    if shape.subject.images and course.fits(probe_cost(shape, known, setting, batch), keep_s):
         yield from probe(course, shape, known, with_other_layout(setting), batch)
 
 

@@ -309,7 +309,7 @@ ADVICE: dict[str, AdviceWords] = {
 QUESTIONS: dict[str, str] = {
     "nothing_measured": N_("Nothing has been measured on this card yet."),
     "training": N_("How fast this card trains has not been measured."),
-    "own_training": N_("All this was measured with {workload}; record while your own training runs."),
+    "own_training": N_("All this was measured with {workload}; your own training may differ: see docs/recipes.md."),
     "batch_limit": N_("The largest batch was predicted, not tried out."),
     "batch_limit:repeat": N_("The largest batch is only roughly known; more time settles it."),
     "sharing": N_("What two trainings at once gain has not been measured."),

@@ -146,6 +146,8 @@ _WORKER: dict[str, str] = {
     "workload_unknown": N_("There is no built-in training {workload}; there are {known}."),
     "recipe_malformed": N_("A recipe is named FILE.py:function or module:function, not {recipe}."),
     "recipe_or_workload": N_("Name a built-in training or a recipe, not both."),
+    "nothing_fits": N_("Nothing was measured: not even one sample of {workload} fits into the memory."),
+    "training_failed": N_("Nothing was measured: {workload} ended with an error of its own.\n{where}"),
     "recipe_simulated": N_(
         "Your own training runs on a real card or on the processor (--gpu cpu), not on a simulated card."
     ),

@@ -209,8 +209,8 @@ def metric(name: str) -> str:
 
 
 def workload(name: str) -> str:
-    """Name of a workload."""
-    return _named(WORKLOADS, name)
+    """Name of a workload; a recipe's as it is."""
+    return name if ":" in name else _named(WORKLOADS, name)
 
 
 def source(name: str) -> str:

@@ -64,7 +64,7 @@ class FakeCard:
     def rate(self, params: dict) -> float:
         table = self.rates[params["precision"]]
         rate = float(np.interp(np.log(params["batch"]), [np.log(b) for b, _ in table], [r for _, r in table]))
-        return rate * (self.layout_factor if params["channels_last"] else 1.0)
+        return rate * (self.layout_factor if params.get("channels_last") else 1.0)
 
     def need(self, params: dict) -> float:
         fixed, per_sample = self.memory[params["precision"]]
@@ -133,7 +133,7 @@ class Performer:
 
     def run(self, step: Work | Together) -> StepResult:
         works = step.works if isinstance(step, Together) else (step,)
-        need = sum(self.card.need(w.params) for w in works if w.workload == "resnet50")
+        need = sum(self.card.need(w.params) for w in works if w.workload not in ("matmul", "copy"))
         if need > self.card.usable * self.card.capacity:
             self.now_s += 6.0
             return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20)
@@ -199,7 +199,7 @@ class Performer:
 
     def given_up(self, work: Work) -> Trial:
         """One product or step of a smaller size, as the worker's own probe would measure it."""
-        small = {"matmul": ("measured_n", 64), "resnet50": ("measured_batch", 1)}[work.workload]
+        small = ("measured_n", 64) if work.workload == "matmul" else ("measured_batch", 1)
         start = int((self.now_s + 0.5) * 1e9)
         return Trial(
             iteration_s=(0.01,),

@@ -23,6 +23,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "gpt": "gpt:GptTraining",
     "lstm": "lstm:LstmTraining",
     "llm": "llm_training:LlmTraining",
+    "recipe": "recipe_training:RecipeTraining",
     "decode": "decode:Decode",
     "attention": "attention:Attention",
     "conv": "conv:Conv",

@@ -21,6 +21,8 @@ LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 REPEAT_FROM, REPEAT_UP_TO = 0.1, 0.25
 """The first probe step includes set-up. It is repeated if the verdict is not clear without, and a repeat is cheap: as
 shares of the time left, one real iteration from the first on, one probe step up to the second."""
+MORE_SAMPLES = 8
+"""Where one sample suggests that a step takes too long, so many are tried too: a step has a part that does not grow."""
 NOT_OF_THE_COMPILER = {failures.OUT_OF_MEMORY, failures.STICKY}
 """Kinds of errors in a first compiled step that say nothing about the compiler."""
 
@@ -70,8 +72,8 @@ class TrainingStep:
         source: Source | tuple[torch.Tensor, torch.Tensor],
         loss: LossFunction,
         *,
-        rate: float,
-        optimizer: str = "sgd_momentum",
+        rate: float = 0.0,
+        optimizer: "str | torch.optim.Optimizer" = "sgd_momentum",
         flop_per_sample: float | None = None,
     ) -> None:
         """Take the model (on the device) and where its batches come from.
@@ -80,8 +82,8 @@ class TrainingStep:
             model: trained in place; parameters that need no gradient stay as they are.
             source: a pair of inputs and targets on the device, trained on over and over, or what feeds new ones.
             loss: of outputs and targets.
-            rate: learning rate.
-            optimizer: a key of ``training_optimizer.OPTIMIZERS``.
+            rate: learning rate of an optimizer that is named.
+            optimizer: a key of ``training_optimizer.OPTIMIZERS``, or one over the model's parameters.
             flop_per_sample: operations that the model needs for one training sample (forward and backward).
         """
         self._model = model.train()
@@ -92,8 +94,9 @@ class TrainingStep:
         trained = [parameter for parameter in self._model.parameters() if parameter.requires_grad]
         self._parameters = sum(parameter.numel() for parameter in self._model.parameters())
         self._flop_per_sample = flop_per_sample
-        self._optimizer_name = optimizer
-        self._optimizer = make_optimizer(optimizer, trained, rate)
+        named = isinstance(optimizer, str)
+        self._optimizer_name = optimizer if named else type(optimizer).__name__
+        self._optimizer = make_optimizer(optimizer, trained, rate) if named else optimizer
         self._optimizer.register_step_post_hook(self._count_step)
         self._scaler = torch.amp.GradScaler(self._device.name) if self._precision == "fp16" else None
         self._run: Callable[[torch.Tensor], torch.Tensor] = self._model
@@ -120,17 +123,24 @@ class TrainingStep:
         """
         if self._device.name != "cpu" or self._precision not in ("fp16", "bf16") or self._batch == 1:
             return None
-        inputs, targets = self._source.take()
-        one = (inputs[:1], targets[:1])
+        one = self._samples(1)
         seconds = self._probe_s(*one)
         if seconds * self._batch > REPEAT_FROM * left_s and seconds < REPEAT_UP_TO * left_s:
             seconds = self._probe_s(*one)
+        expected_s = seconds * self._batch
+        if expected_s > left_s and self._batch > MORE_SAMPLES and seconds * MORE_SAMPLES < REPEAT_UP_TO * left_s:
+            more_s = self._probe_s(*self._samples(MORE_SAMPLES))
+            expected_s = seconds + max(0.0, more_s - seconds) / (MORE_SAMPLES - 1) * (self._batch - 1)
         return Probe(
             seconds=seconds,
             work={name: amount / self._batch for name, amount in self.work.items()},
-            expected_s=seconds * self._batch,
+            expected_s=expected_s,
             notes={"measured_batch": 1, **self._facts()},
         )
+
+    def _samples(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        inputs, targets = self._source.take()
+        return inputs[:count], targets[:count]
 
     def _probe_s(self, inputs: torch.Tensor, targets: torch.Tensor) -> float:
         start = time.perf_counter()

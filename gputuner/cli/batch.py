@@ -1,0 +1,80 @@
+"""``batch``: batch size and precision of one training, a built-in or the user's own."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from gputuner.cli.context import Injected
+from gputuner.cli.experiment import measure
+from gputuner.cli.options import Options
+from gputuner.language.words import N_, _
+from gputuner.model.errors import UsageError
+
+ABOUT = N_("Batch size and precision of a training, a built-in or your own: limit, safe and fastest.")
+BUILT_IN = N_(
+    "A built-in training: resnet50, bert, edsr, gpt, lstm or llm; resnet50 where neither it nor a recipe is given."
+)
+RECIPE = N_(
+    "Your own training, FILE.py:function or module:function: the function gives model, batch(n) and loss "
+    "(see docs/recipes.md)."
+)
+IMAGES = N_("The recipe's input are images [n, channels, height, width]: compare both memory layouts.")
+PRECISION = N_("Only this number format: fp32, tf32, fp16 or bf16; by default all that the card computes.")
+LIMIT_ONLY = N_("Only what fits, without rates: for those in a hurry.")
+EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
+STAND_IN = "resnet50"
+DEFAULT_MINUTES, HURRIED_MINUTES = 4.0, 2.0
+
+
+def batch(
+    workload: Annotated[str, Parameter(name="WORKLOAD", help=BUILT_IN)] = "",
+    /,
+    *,
+    recipe: Annotated[str, Parameter(name="--recipe", help=RECIPE)] = "",
+    images: Annotated[bool, Parameter(name="--images", negative="", help=IMAGES)] = False,
+    precision: Annotated[str, Parameter(name="--precision", help=PRECISION)] = "",
+    limit_only: Annotated[bool, Parameter(name="--limit-only", negative="", help=LIMIT_ONLY)] = False,
+    effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Find what fits, what is safe and what is fastest, in which number format.
+
+    Args:
+        workload: a built-in training.
+        recipe: the user's own.
+        images: its input are images.
+        precision: the only format to measure.
+        limit_only: only what fits.
+        effective_batch: that accumulation is to keep.
+        options: the common options.
+        context: streams and the way to the program.
+
+    Raises:
+        UsageError: both a built-in and a recipe, or a recipe on a simulated card.
+    """
+    from gputuner.experiments.batch import Batch
+
+    options.check(experiment=True)
+    if recipe and workload:
+        raise UsageError("recipe_or_workload", "a built-in training and a recipe exclude each other")
+    usual = HURRIED_MINUTES if limit_only else DEFAULT_MINUTES
+    spec = Batch(
+        workload=workload or STAND_IN,
+        recipe=recipe,
+        folder=str(Path.cwd()),
+        precision=precision,
+        images=images,
+        limit_only=limit_only,
+        minutes=usual if options.minutes is None else options.minutes,
+        effective_batch=effective_batch,
+    )
+    if recipe and options.dry_run:
+        output = context.output(options)
+        output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
+        spec = replace(spec, recipe="", workload=STAND_IN)
+    elif recipe and options.simulate:
+        raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
+    return measure(context, options, spec)

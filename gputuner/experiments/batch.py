@@ -1,0 +1,209 @@
+"""Batch size and number format of one training, a built-in or the user's own: limit, safe and fastest, kept apart.
+
+The training climbs a ladder of batches in its first format; the others are compared where it is fast; the limit is
+predicted from the line of peak memory against batch, confirmed just below and checked just above (methods §3, §4).
+With ``limit_only`` two small probes take the place of the ladder, and only limit and safe batch are told.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from gputuner.advice.evidence import Evidence
+from gputuner.advice.rules import advise
+from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.experiments.trained import Setting, Trained, check
+from gputuner.experiments.tune import LEAST_TRAINING_S, MINUTES_LEAST, MINUTES_MOST
+from gputuner.experiments.tune_limit import fastest_points, limit
+from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
+from gputuner.experiments.tune_training import first_failed, skipped, training, usual_layout
+from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
+from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
+from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
+from gputuner.workloads.specs_recipe import RecipeSpec
+
+FIRST_BATCH, LAST_BATCH, FIRST_OF_RECIPE = 1, 1 << 16, 2
+"""Of a training that nobody knows: small enough for a large model, and no end but the memory's."""
+FRAME, PACKAGE = '  File "', "gputuner"
+PROBE_STEP = 4
+"""The second probe for the limit is so many times as large as the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Find batch size and precision of one training."""
+
+    name: ClassVar[str] = "batch"
+    needs_worker: ClassVar[bool] = True
+
+    workload: str = "resnet50"
+    """A built-in training; not used with a recipe."""
+    recipe: str = ""
+    """``FILE.py:function`` or ``module:function`` that gives model, batch and loss; empty: the built-in."""
+    folder: str = "."
+    """What relative paths and modules of a recipe are looked for in."""
+    precision: str = ""
+    """The only number format to measure; empty: all that the card computes."""
+    images: bool = False
+    """A recipe's input are images [n, channels, height, width]: both memory layouts are compared."""
+    limit_only: bool = False
+    """Only what fits, without rates."""
+    minutes: float = 4.0
+    """Time budget, minutes."""
+    effective_batch: int = 256
+    """Samples per optimizer step that gradient accumulation is to keep."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            UsageError: out of range, or no such training or format.
+        """
+        if not MINUTES_LEAST <= self.minutes <= MINUTES_MOST:
+            raise UsageError(
+                "minutes_out_of_range",
+                f"minutes must lie between {MINUTES_LEAST} and {MINUTES_MOST:g}",
+                value=self.minutes,
+                low=MINUTES_LEAST,
+                high=MINUTES_MOST,
+            )
+        if self.precision:
+            check_precision(self.precision)
+        check_range("effective_batch", self.effective_batch, 1, 1 << 20)
+        self.subject(cpu=False)
+
+    def subject(self, *, cpu: bool) -> Subject:
+        """The training that is examined.
+
+        Raises:
+            UsageError: there is none of that name, or the recipe's is malformed.
+        """
+        if not self.recipe:
+            return built_in(self.workload, cpu=cpu)
+        return recipe(RecipeSpec(recipe=self.recipe, folder=self.folder), images=self.images)
+
+    def command(self) -> str:
+        """What runs it again, without minutes and card."""
+        return f"{self.name} --recipe {self.recipe}" if self.recipe else f"{self.name} {self.workload}"
+
+    def expected_s(self) -> float:
+        """The time budget in seconds."""
+        return self.minutes * 60.0
+
+    def limited(self) -> bool:
+        """It has a budget."""
+        return True
+
+    def plan(self, context: PlanContext) -> Plan:
+        """The steps: rates and memory over batch and format, limit, advice."""
+        shape = self.shape(context)
+        course = Course(context, shape.start_s, hurried=context.budget_s < SHORT_S)
+        try:
+            yield from course.total(shape.steps(), shape.expected_s())
+            yield from self._measured(course, shape)
+        except RunEnds:
+            pass
+        else:
+            _refuse_nothing(course, shape)
+        advice, questions = advise(
+            Evidence(
+                card=context.card,
+                points=tuple(course.points),
+                processes=context.processes,
+                fingerprint=context.fingerprint,
+                effective_batch=self.effective_batch,
+                command=self.command(),
+            )
+        )
+        yield Advise(advice=advice, questions=questions)
+
+    def shape(self, context: PlanContext) -> Shape:
+        """What is measured and for how long."""
+        cpu = context.card.is_cpu
+        whole = full_shape(context)
+        subject = self.subject(cpu=cpu)
+        only: tuple[Precision, ...] = tuple(p for p in PRECISIONS if p == self.precision)
+        usual = subject.name == "resnet50"
+        return replace(
+            whole,
+            subject=subject,
+            start_s=0.0 if context.budget_s < SHORT_S else whole.start_s,
+            matmuls=(),
+            bursts=(),
+            copy_s=0.0,
+            trainings=only or whole.trainings,
+            first_batch=whole.first_batch if usual else FIRST_OF_RECIPE if self.recipe else FIRST_BATCH,
+            last_batch=whole.last_batch if cpu and usual else LAST_BATCH,
+            layouts=subject.images,
+            together_s=0.0,
+            sustained_s=0.0,
+        )
+
+    def _measured(self, course: Course, shape: Shape) -> Plan:
+        known = Trained()
+        if course.left_s < LEAST_TRAINING_S:
+            yield from skipped(course, "training", LEAST_TRAINING_S)
+            return
+        if self.limit_only:
+            setting = yield from _probed(course, shape, known)
+        else:
+            yield from training(course, shape, known, 0.3 * course.context.budget_s)
+            best = known.best()
+            setting = best[0] if best else None
+        if setting is None:
+            return
+        yield from limit(course, shape, known, setting, 0.0, counted=self.limit_only)
+        if not self.limit_only:
+            yield from course.tell(*fastest_points(course, shape, setting))
+
+
+def _refuse_nothing(course: Course, shape: Shape) -> None:
+    """End with an error where nothing was measured, and it is known why.
+
+    Raises:
+        DoesNotFit: not even one sample fits.
+        UserCodeError: the training ended with an error of its own.
+    """
+    name = shape.subject.name
+    if course.points:
+        return
+    match course.last:
+        case OutOfMemory():
+            raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name)
+        case UserCodeFailed(message=message, traceback=traceback):
+            where = own_frames(traceback) or message
+            raise UserCodeError("training_failed", f"{name}: {message}", workload=name, where=where)
+        case _:
+            return
+
+
+def own_frames(traceback: str) -> str:
+    """Of a worker's traceback the frames outside of this program, and the error itself."""
+    _, *frames = traceback.split(FRAME)
+    kept = [frame for frame in frames if f"{PACKAGE}/workloads/" not in frame.replace("\\", "/").partition('"')[0]]
+    last = traceback.rstrip().splitlines()[-1:] if frames else []
+    text = "".join(FRAME + frame for frame in kept).rstrip()
+    return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")
+
+
+def _probed(course: Course, shape: Shape, known: Trained) -> Generator[Step, StepResult, Setting | None]:
+    """Peak memory of two small batches in the first format; None where not even one sample ran."""
+    precision = shape.trainings[0]
+    setting = Setting(precision=precision, channels_last=usual_layout(shape, precision))
+    batch = shape.first_batch
+    while True:
+        result = yield from check(course, shape, known, setting, batch, label="train_memory", phase="memory")
+        if isinstance(result, Done) and setting in known.ran:
+            break
+        smaller = yield from first_failed(course, shape, result, batch)
+        if smaller is None:
+            return None
+        batch = smaller
+    result = yield from check(
+        course, shape, known, setting, batch * PROBE_STEP, label="train_memory", phase="memory"
+    )  # fmt: skip
+    if isinstance(result, OutOfMemory) and batch > 1:
+        yield from check(course, shape, known, setting, max(1, batch // 2), label="train_memory", phase="memory")
+    return setting

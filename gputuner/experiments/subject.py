@@ -1,0 +1,74 @@
+"""The training that is examined: a built-in one, or the user's own."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from gputuner.model.errors import UsageError
+from gputuner.workloads.specs import Precision, ResNet50Spec
+from gputuner.workloads.specs_recipe import RecipeSpec
+from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, Training
+
+PRIVATE = ("recipe", "folder")
+"""Params that say where the user's files lie: no figure holds them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A training at any batch, precision and layout."""
+
+    name: str
+    """Of its figures."""
+    make: Callable[[int, Precision, bool], Training | RecipeSpec] = field(compare=False)
+    """Batch, precision and channels-last → spec."""
+    images: bool
+    """Whether the layout of its input matters."""
+
+
+def resnet50(image: int) -> Subject:
+    """ResNet-50 on images of ``image`` pixels a side."""
+    return Subject(
+        name=ResNet50Spec.workload,
+        make=lambda batch, precision, last: ResNet50Spec(
+            batch=batch, precision=precision, channels_last=last, image=image
+        ),
+        images=True,
+    )
+
+
+def _edsr(batch: int, precision: Precision, last: bool) -> EdsrSpec:
+    return EdsrSpec(batch=batch, precision=precision, channels_last=last)
+
+
+BUILT_IN: dict[str, Callable[[bool], Subject]] = {
+    "resnet50": lambda cpu: resnet50(64 if cpu else 224),
+    "bert": lambda cpu: Subject(
+        name="bert", make=lambda b, p, _: BertSpec(batch=b, precision=p, sequence=128 if cpu else 384), images=False
+    ),
+    "edsr": lambda _: Subject(name="edsr", make=_edsr, images=True),
+    "gpt": lambda cpu: Subject(
+        name="gpt", make=lambda b, p, _: GptSpec(batch=b, precision=p, sequence=128 if cpu else 1024), images=False
+    ),
+    "lstm": lambda _: Subject(name="lstm", make=lambda b, p, _: LstmSpec(batch=b, precision=p), images=False),
+    "llm": lambda _: Subject(name="llm", make=lambda b, p, _: LlmSpec(batch=b, precision=p), images=False),
+}
+"""Name → subject for a processor (True) or a card."""
+
+
+def built_in(name: str, *, cpu: bool) -> Subject:
+    """The built-in training ``name``.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if name not in BUILT_IN:
+        raise UsageError("workload_unknown", f"no training {name!r}", workload=name, known=", ".join(BUILT_IN))
+    return BUILT_IN[name](cpu)
+
+
+def recipe(spec: RecipeSpec, *, images: bool) -> Subject:
+    """The user's own training."""
+
+    def made(batch: int, precision: Precision, last: bool) -> RecipeSpec:
+        return replace(spec, batch=batch, precision=precision, channels_last=last)
+
+    return Subject(name=spec.title, make=made, images=images)

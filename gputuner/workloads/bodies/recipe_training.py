@@ -1,0 +1,86 @@
+# pyright: standard
+"""Training steps of the user's own recipe, as any other training's: same precisions, same scaler, same counting."""
+
+from typing import Any
+
+import torch
+
+from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.precision import autocast
+from gputuner.workloads.bodies.recipe import Recipe, RecipeError, load, mapped, optimizer_of, tensors
+from gputuner.workloads.bodies.training import TrainingStep
+
+
+class _Batches:
+    """One batch that lies on the device, trained on over and over."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch = batch
+        self._bytes = sum(tensor.nbytes for tensor in tensors(batch))
+
+    def take(self) -> "tuple[Any, Any]":
+        return self._batch, None
+
+    def mark(self) -> None:
+        """Nothing is counted."""
+
+    def notes(self) -> "dict[str, Fact]":
+        return {"batch_bytes": self._bytes}
+
+
+class RecipeTraining(TrainingStep):
+    """Training steps of a recipe at one batch size.
+
+    Args:
+        device: where it runs.
+        recipe: ``FILE.py:function`` or ``module:function``.
+        folder: what relative paths and modules are looked for in.
+        batch: samples per step.
+        precision: as of any training.
+        seed: of torch, before the recipe makes anything.
+        channels_last: layout of tensors with four dimensions and of the model's filters.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        *,
+        recipe: str,
+        folder: str,
+        batch: int,
+        precision: str,
+        seed: int,
+        channels_last: bool = False,
+    ) -> None:
+        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last)
+        torch.manual_seed(seed)
+        self._recipe: Recipe = load(recipe, folder)
+        model = self._recipe.model.to(device.name)
+        self.build(model, _Batches(self._made(batch)), _no_loss, optimizer=optimizer_of(self._recipe))
+
+    def _made(self, count: int) -> Any:
+        """A batch of ``count`` samples on the device, laid out as asked for."""
+        made = self._recipe.batch(count)
+        found = tensors(made)
+        if not found:
+            raise RecipeError("batch(n) of the recipe gives no tensor")
+        sizes = {len(tensor) for tensor in found if tensor.dim()}
+        if count not in sizes:
+            raise RecipeError(f"batch({count}) of the recipe gives {sorted(sizes)} samples")
+        return mapped(made, lambda tensor: self._placed(tensor))
+
+    def _placed(self, tensor: torch.Tensor) -> torch.Tensor:
+        moved = tensor.to(self._device.name)
+        return self._laid_out(moved) if moved.dim() == 4 else moved
+
+    def _forward(self, inputs: Any, targets: Any) -> torch.Tensor:
+        with autocast(self._device, self._precision):
+            return self._recipe.loss(self._run, inputs)
+
+    def _samples(self, count: int) -> "tuple[Any, Any]":
+        return self._made(count), None
+
+
+def _no_loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    raise AssertionError("a recipe has its own loss")

@@ -1,0 +1,70 @@
+"""``batch``: the examples of the docs really run; a broken recipe is told; nothing else is harmed."""
+
+from pathlib import Path
+
+import pytest
+
+CARD = "rtx-4090-48g"
+EXAMPLES = Path(__file__).parents[2] / "docs/examples"
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["plain_torch", "transformers_model", "lightning_module"])
+def test_the_examples_of_the_docs_run(gputuner, name):
+    ended = gputuner(
+        "batch", "--recipe", f"{name}.py:make", "--limit-only", "--precision", "fp32", "--minutes", "0.4",
+        "--gpu", "cpu", "--memory-cap", "4", "--json", cwd=EXAMPLES,
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    document = ended.document
+    assert document["schema"] == "gputuner.batch/1"
+    assert document["warnings"] == [] or {w["code"] for w in document["warnings"]} == {"stage_skipped"}
+    told = {point["metric"]: point for point in document["points"]}
+    assert told["train_throughput"]["workload"] == f"{name}.py:make"
+    assert told["memory_per_sample"]["value"] > 0
+    assert 1 < told["batch_safe"]["value"] < told["batch_limit"]["value"]
+
+
+@pytest.mark.torch
+def test_a_broken_recipe_is_told_with_its_own_words(gputuner, tmp_path):
+    (tmp_path / "mine.py").write_text("def make():\n    raise ValueError('the data set is not mounted')\n")
+    ended = gputuner("batch", "--recipe", "mine.py:make", "--gpu", "cpu", "--minutes", "0.5", cwd=tmp_path)
+    assert "the data set is not mounted" in ended.err
+    assert "in make" in ended.err
+    assert "workloads" not in ended.err
+    assert ended.code == 6
+
+
+def test_a_built_in_on_a_simulated_card(gputuner):
+    ended = gputuner("batch", "bert", "--simulate", CARD, "--json", "--quiet")
+    document = ended.document
+    assert (ended.code, document["simulated"]) == (0, True)
+    told = {point["metric"]: point for point in document["points"]}
+    assert told["batch_fastest"]["value"] < told["batch_safe"]["value"] < told["batch_limit"]["value"]
+    assert told["batch_limit"]["params"]["verified"] is True
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("alexnet",), "alexnet"),
+        (("--recipe", "mine.py"), "mine.py"),
+        (("bert", "--recipe", "mine.py:make"), "not both"),
+        (("--recipe", "mine.py:make"), "simulated"),
+        (("--precision", "fp12"), "fp12"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(gputuner, words, told):
+    ended = gputuner("batch", *words, "--simulate", CARD)
+    assert ended.code == 2
+    assert told in ended.err
+
+
+def test_a_dry_run_of_a_recipe_runs_nothing_of_it(gputuner, tmp_path):
+    (tmp_path / "mine.py").write_text("raise SystemExit('it ran')\n")
+    ended = gputuner("batch", "--recipe", "mine.py:make", "--dry-run", "--gpu", "cpu", cwd=tmp_path)
+    assert ended.code == 0
+    assert "it ran" not in ended.err + ended.out
+    assert "not run" in ended.err

@@ -1,0 +1,126 @@
+"""Batch: limit, safe and fastest of one training, by the card's own line and rates."""
+
+import pytest
+
+from gputuner.experiments.batch import Batch
+from gputuner.experiments.subject import BUILT_IN
+from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
+from gputuner.model.steps import OutOfMemory, UserCodeFailed
+
+RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
+
+
+def played(lab, spec, card=None, *, minutes=4.0, script=None, **changes):
+    card = card or lab.h200()
+    return lab.Performer(card, script).perform(spec.plan(lab.context_of(card, minutes=minutes, **changes)))
+
+
+def true_limit(card, precision):
+    fixed, per_sample = card.memory[precision]
+    return (card.usable * card.capacity - fixed) / per_sample
+
+
+def test_the_limit_alone_takes_a_few_checks_and_is_right(lab):
+    card = lab.h200(capacity_gib=24.0)
+    told = played(lab, Batch(limit_only=True), card)
+    (limit,) = told.of("batch_limit")
+    assert limit.params["verified"] is True
+    assert limit.value <= true_limit(card, "bf16") < limit.extra["fails"]
+    assert limit.value == pytest.approx(true_limit(card, "bf16"), rel=0.03)
+    (safe,) = told.of("batch_safe")
+    assert safe.value <= 0.9 * limit.value
+    assert safe.params["verified"] is True
+    assert not told.of("batch_fastest")
+    assert not told.works("train_probe")
+    assert len(told.points) <= 10
+
+
+def test_all_three_answers_are_told_apart_for_a_recipe(lab):
+    card = lab.h200(capacity_gib=24.0)
+    told = played(lab, Batch(**RECIPE), card)
+    fastest, safe, limit = (told.of(f"batch_{name}")[0] for name in ("fastest", "safe", "limit"))
+    assert fastest.value < safe.value < limit.value <= true_limit(card, fastest.params["precision"])
+    rates = {p.params["batch"]: p.value for p in told.of("train_throughput", precision=fastest.params["precision"])}
+    assert rates[fastest.value] >= 0.98 * max(rates.values())
+    assert {p.workload for p in told.points} == {"mine.py:make"}
+
+
+def test_no_figure_says_where_the_users_files_lie(lab):
+    told = played(lab, Batch(**RECIPE))
+    assert all(w.params["folder"] == "/home/someone" for w in told.works("train_probe"))
+    assert not any("/home" in str(p.params) + str(p.extra) or "folder" in p.params for p in told.points)
+
+
+def test_a_recipe_starts_small_and_its_layouts_are_compared_only_for_images(lab):
+    told = played(lab, Batch(**RECIPE))
+    assert told.works("train_probe")[0].params["batch"] == 2
+    assert {p.params["channels_last"] for p in told.of("train_throughput")} == {False}
+    images = played(lab, Batch(**RECIPE, images=True))
+    assert {p.params["channels_last"] for p in images.of("train_throughput")} == {False, True}
+
+
+def test_one_format_can_be_asked_for(lab):
+    told = played(lab, Batch(precision="fp16"))
+    assert {p.params["precision"] for p in told.of("train_throughput")} == {"fp16"}
+
+
+def test_questions_name_the_command_that_was_run(lab):
+    told = played(lab, Batch(**RECIPE), minutes=0.5)
+    assert told.advised is not None
+    commands = [question.command for question in told.advised.questions]
+    assert commands
+    assert all("batch --recipe folder/mine.py:make" in command for command in commands)
+
+
+TRACEBACK = """Traceback (most recent call last):
+  File "/usr/lib/gputuner/workloads/worker.py", line 77, in _guarded
+    self._outbox.send(self._trial(message))
+  File "/usr/lib/gputuner/workloads/bodies/recipe.py", line 70, in load
+    return _checked(make(), reference)
+  File "/home/someone/folder/mine.py", line 3, in make
+    raise ValueError("not mounted")
+ValueError: not mounted
+"""
+
+
+@pytest.mark.parametrize("limit_only", [False, True])
+def test_the_users_error_ends_it_with_the_users_frames(lab, limit_only):
+    broken = UserCodeFailed(message="not mounted", traceback=TRACEBACK, reason="user_code")
+    with pytest.raises(UserCodeError) as ended:
+        played(lab, Batch(**RECIPE, limit_only=limit_only), script=lambda step: broken)
+    assert ended.value.params["workload"] == "mine.py:make"
+    assert ended.value.params["where"] == "\n".join(TRACEBACK.splitlines()[-3:])
+
+
+@pytest.mark.parametrize("limit_only", [False, True])
+def test_nothing_fits(lab, limit_only):
+    full = OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20)
+    with pytest.raises(DoesNotFit):
+        played(lab, Batch(**RECIPE, limit_only=limit_only), script=lambda step: full)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"workload": "alexnet"}, "workload_unknown"),
+        ({"recipe": "mine.py"}, "recipe_malformed"),
+        ({"recipe": ":make"}, "recipe_malformed"),
+        ({"precision": "fp12"}, "precision_unknown"),
+        ({"minutes": 0.0}, "minutes_out_of_range"),
+        ({"effective_batch": 0}, "value_out_of_range"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, code):
+    with pytest.raises(UsageError) as refused:
+        Batch(**options)
+    assert refused.value.code == code
+
+
+@pytest.mark.parametrize("cpu", [False, True])
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_training_has_a_spec(name, cpu):
+    subject = Batch(workload=name).subject(cpu=cpu)
+    spec = subject.make(3, "bf16", subject.images)
+    assert spec.workload == subject.name == name
+    assert spec.params()["batch"] == 3
+    assert ("channels_last" in spec.params()) == subject.images

@@ -1,0 +1,214 @@
+"""Recipes: what may be given, what is refused with a word, and that a step trains what the recipe says."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
+from gputuner.workloads.bodies.recipe import RecipeError, load, mapped, optimizer_of, tensors  # noqa: E402
+from gputuner.workloads.bodies.recipe_training import RecipeTraining  # noqa: E402
+from gputuner.workloads.bodies.trial import Control, Request, Trial  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+PLAIN = """
+import torch
+from torch import nn
+
+def make():
+    model = nn.Linear(4, 1)
+    def batch(n):
+        inputs = torch.randn(n, 4)
+        return {"inputs": inputs, "targets": [inputs.sum(1, keepdim=True)]}
+    def loss(model, batch):
+        return nn.functional.mse_loss(model(batch["inputs"]), batch["targets"][0])
+    def optimizer(parameters):
+        return torch.optim.SGD(parameters, lr=0.1)
+    return {"model": model, "batch": batch, "loss": loss, "optimizer": optimizer}
+"""
+OWN_LOSS = """
+import torch
+from types import SimpleNamespace
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+    def forward(self, input_ids, labels):
+        return SimpleNamespace(loss=((self.weight * input_ids - labels) ** 2).mean())
+
+def make():
+    return {"model": Model(), "batch": lambda n: {"input_ids": torch.ones(n, 3), "labels": torch.zeros(n, 3)}}
+"""
+OWN_STEP = """
+import torch
+
+class Module(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+    def training_step(self, batch, batch_idx):
+        assert batch_idx == 0
+        return {"loss": (self.weight * batch).pow(2).sum()}
+    def configure_optimizers(self):
+        return [torch.optim.SGD(self.parameters(), lr=0.25)], ["schedule"]
+
+class Recipe:
+    model = Module()
+    batch = staticmethod(lambda n: torch.ones(n, 3))
+
+make = Recipe
+"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="mine.py"):
+        (tmp_path / name).write_text(text)
+        return f"{name}:make"
+
+    before = [*sys.path], set(sys.modules)
+    yield write
+    sys.path[:] = before[0]
+    for name in set(sys.modules) - before[1]:
+        if getattr(sys.modules[name], "__file__", None) and str(tmp_path) in str(sys.modules[name].__file__):
+            del sys.modules[name]
+
+
+def training(folder, reference, **more):
+    options = {"batch": 8, "precision": "fp32", "seed": 0, **more}
+    return RecipeTraining(CpuDevice(None), recipe=reference, folder=str(folder), **options)
+
+
+def test_a_step_minimises_the_recipes_loss_with_its_optimizer(tmp_path, written):
+    body = training(tmp_path, written(PLAIN))
+    for _ in range(60):
+        body.iterate()
+    notes = body.notes()
+    assert body.work == {"samples": 8.0}
+    assert notes["loss_finite"] is True
+    assert notes["last_loss"] < 0.01 * notes["first_loss"]
+    assert notes["optimizer"] == "SGD"
+    assert notes["batch_bytes"] == 8 * 4 * 4 + 8 * 4
+
+
+def test_a_models_own_loss_and_adamw_serve_where_the_recipe_names_none(tmp_path, written):
+    recipe = load(written(OWN_LOSS), str(tmp_path))
+    assert recipe.loss(recipe.model, recipe.batch(2)).item() == 1.0
+    made = optimizer_of(recipe)
+    assert isinstance(made, torch.optim.AdamW)
+    assert made.param_groups[0]["lr"] == 1e-4
+
+
+def test_a_training_step_and_configured_optimizers_serve_as_lightning_has_them(tmp_path, written):
+    body = training(tmp_path, written(OWN_STEP), batch=1)
+    body.iterate()
+    # loss Σ w², gradient 2 w, step 0.25 · 2 w: each step halves the weights
+    assert body._model.weight.tolist() == [0.5, 0.5, 0.5]
+
+
+def test_a_module_is_found_in_the_folder(tmp_path, written):
+    written(PLAIN, "of_mine.py")
+    assert isinstance(load("of_mine:make", str(tmp_path)).model, torch.nn.Linear)
+
+
+def test_it_goes_through_a_whole_trial(tmp_path, written):
+    request = Request(id="t", workload="recipe", params={}, measure_s=0.05, budget_s=20.0, warmup_s=0.0)
+    control = Control(send=lambda _: None, stopped=lambda: False, wait_for_go=lambda: True)
+    device = CpuDevice(None)
+    result = Trial(request, device, control).perform(lambda: training(tmp_path, written(PLAIN)))
+    assert result["work"] == {"samples": 8.0}
+    assert result["iteration_s"]
+    assert result["notes"]["loss_finite"] is True
+
+
+def test_images_are_laid_out_as_asked_for(tmp_path, written):
+    text = """
+import torch
+def make():
+    seen = []
+    def loss(model, batch):
+        seen.append(batch.is_contiguous(memory_format=torch.channels_last) and not batch.is_contiguous())
+        return model(batch).mean()
+    return {"model": torch.nn.Conv2d(3, 4, 3), "batch": lambda n: torch.randn(n, 3, 8, 8), "loss": loss, "seen": seen}
+"""
+    body = training(tmp_path, written(text), channels_last=True)
+    body.iterate()
+    weight = body._model.weight
+    assert weight.is_contiguous(memory_format=torch.channels_last)
+    assert body._made(2).is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(
+    ("text", "reference", "word"),
+    [
+        (PLAIN, "mine.py", "named"),
+        (PLAIN, "mine.py:other", "no function 'other'"),
+        (PLAIN, "lost.py:make", "no file"),
+        ("import surely_not_installed_anywhere", "mine.py:make", "needs the module 'surely_not_installed_anywhere'"),
+        ("def make(): return {}", "mine.py:make", "no model"),
+        ("def make(): return 3", "mine.py:make", "no model"),
+        ("import torch\ndef make(): return {'model': torch.nn.Linear(1, 1)}", "mine.py:make", "batch"),
+        (PLAIN.replace('"loss": loss', '"loss": 3'), "mine.py:make", "loss"),
+        (PLAIN.replace('"optimizer": optimizer', '"optimizer": 3'), "mine.py:make", "optimizer"),
+        (PLAIN.replace("torch.optim.SGD(parameters, lr=0.1)", "None"), "mine.py:make", "NoneType"),
+        (PLAIN.replace("torch.randn(n, 4)", "torch.randn(n + 1, 4)"), "mine.py:make", r"batch\(8\) .* \[9\] samples"),
+        (PLAIN.replace("model = nn.Linear(4, 1)", "model = nn.ReLU()"), "mine.py:make", "no parameter"),
+    ],
+)
+def test_what_cannot_be_used_is_told(tmp_path, written, text, reference, word):
+    written(text)
+    with pytest.raises(RecipeError, match=word):
+        training(tmp_path, reference)
+
+
+@pytest.mark.parametrize("told", ["None", "{'other': 1}"])
+def test_a_step_without_a_loss_is_told(tmp_path, written, told):
+    body = training(tmp_path, written(OWN_STEP.replace('{"loss": (self.weight * batch).pow(2).sum()}', told)))
+    with pytest.raises(RecipeError, match="training_step"):
+        body.iterate()
+
+
+def test_an_output_without_a_loss_is_told(tmp_path, written):
+    text = (
+        PLAIN.replace('"loss": loss, ', "")
+        .replace('{"inputs": inputs, "targets": [', '(inputs, ["')
+        .replace("inputs.sum(1, keepdim=True)]}", 'x"])[0]')
+    )
+    body = training(tmp_path, written(text))
+    with pytest.raises(RecipeError, match="no loss"):
+        body.iterate()
+
+
+nested = st.recursive(
+    st.integers(0, 9).map(lambda value: torch.tensor(float(value))) | st.text(max_size=3) | st.none(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+    ),
+    max_leaves=8,
+)
+
+
+@given(nested)
+def test_every_tensor_of_a_batch_is_moved_and_nothing_else(value):
+    before = [float(tensor) for tensor in tensors(value)]
+    after = mapped(value, lambda tensor: tensor + 1)
+    assert [float(tensor) for tensor in tensors(after)] == [number + 1 for number in before]
+    assert type(after) is type(value)
+
+
+def test_named_tuples_stay_what_they_are():
+    from collections import namedtuple
+
+    pair = namedtuple("pair", "x y")
+    moved = mapped(pair(torch.zeros(1), SimpleNamespace(z=1)), lambda tensor: tensor + 1)
+    assert isinstance(moved, pair)
+    assert float(moved.x) == 1.0
