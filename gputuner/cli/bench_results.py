@@ -38,7 +38,15 @@ def show_markdown(output: Output, cards: Sequence[CardInfo], points: Sequence[Po
 
 def show_points(output: Output, points: Sequence[Point]) -> None:
     """Table, causes, null check, sources."""
-    from gputuner.language.bench_table import bench_table, best_line, held_back_lines, null_note, null_table, sources
+    from gputuner.language.bench_table import (
+        bench_table,
+        best_line,
+        held_back_lines,
+        null_missing,
+        null_note,
+        null_table,
+        sources,
+    )
 
     output.show(bench_table(points))
     if told := best_line(points):
@@ -52,6 +60,8 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
         output.heading(_("The same again: how far equal measurements lie apart"))
         output.show(null)
         output.line(null_note())
+        if told := null_missing(points):
+            output.line(told)
     if told := sources(points):
         output.heading(_("Published figures of this very card"))
         for line in told:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from gputuner.cli.layout import width
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
+from gputuner.language.bench_table import NULL, null_name
 from gputuner.language.progress import step_progress
 from gputuner.language.words import _, listed
 from gputuner.model.events import (
@@ -173,7 +174,8 @@ def _left(left_s: float) -> str:
 
 def point_line(point: Point) -> str:
     """A figure in one line: what of, the value with its interval, and what is wrong with it."""
-    what = listed((sentences.metric(point.metric), sentences.settings(point.params)))
+    of = null_name(point) if point.metric == NULL else sentences.settings(point.params)
+    what = listed((sentences.metric(point.metric), of))
     line = _("{what}: {of}").format(what=what, of=sentences.point_value(point))
     flags = listed(sentences.flag(flag) for flag in point.flags)
     return f"{line}  [{flags}]" if flags else line

@@ -16,7 +16,8 @@ from gputuner.model.readings import Scalar
 
 SHAPE = ("m", "n", "k")
 _TOLD = frozenset({*SHAPE, "transposed", "level", "null"})
-NULL = "null_difference"
+NULL, REPEAT = "null_difference", "null"
+"""Metric of the null check, and the parameter that numbers its repeats."""
 ENOUGH_FOR_SHARE = 10
 """Published figures from which on the share that is beaten says more than their number."""
 RIGHT, WRAPS, LEAST = (2, 3, 4, 5, 6, 7, 8), (1, 2, 5, 9), (8, 7, 6, 4, 5)
@@ -218,28 +219,47 @@ def sources(points: Iterable[Point]) -> list[str]:
 
 def null_table(points: Iterable[Point]) -> Table:
     """What measuring the same again showed, by benchmark and over all."""
+    told = list(points)
+    figures = [point for point in told if point.metric != NULL]
+    repeated = {benchmark_of(point): of for point, of in titled(figures) if REPEAT in point.params}
     rows = [
         (
-            _("all") if benchmark_of(point) == "all" else benchmark_of(point),
+            null_name(point),
+            repeated.get(benchmark_of(point), ""),
             value(point.extra.get("pairs")),
             _percent(point.value),
             _percent(point.extra.get("largest")),
             _share(point.extra.get("false_difference_rate")),
             _share(point.extra.get("guard_rate")),
         )
-        for point in points
+        for point in told
         if point.metric == NULL
     ]
     headers = (
-        _("benchmark"), _("pairs"), _("median difference"), _("largest"), _("intervals apart"),
+        _("benchmark"), _("of"), _("pairs"), _("median difference"), _("largest"), _("intervals apart"),
         _("beyond the limit of --against"),
     )  # fmt: skip
-    return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5))
+    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4, 5, 6), wraps=(1,))
+
+
+def null_name(point: Point) -> str:
+    """The benchmark whose repeats a figure of the null check compares, or that it is of all of them."""
+    return _("all") if benchmark_of(point) == "all" else benchmark_of(point)
+
+
+def null_missing(points: Sequence[Point]) -> str:
+    """Benchmarks that have figures and no repeats, in one line; empty without such."""
+    checked = {benchmark_of(point) for point in points if point.metric == NULL}
+    missing = dict.fromkeys(name for point in headlines(points) if (name := benchmark_of(point)) not in checked)
+    return _("Not measured again: {benchmarks}.").format(benchmarks=listed(missing)) if missing else ""
 
 
 def null_note() -> str:
     """What the check can say, and what not."""
-    return _("Within one run, every second time in a fresh process; between runs equal measurements lie further apart.")
+    return _(
+        "Pairs are of the repeats, not of the first measurement: within one run, every second time in a fresh process; "
+        "between runs equal measurements lie further apart."
+    )
 
 
 def _percent(figure: Scalar | None) -> str:
@@ -256,7 +276,11 @@ def bench_markdown(points: Sequence[Point], title: str) -> str:
     if lines := held_back_lines(points):
         parts += [f"### {held}\n", bullets(lines)]
     if (null := null_table(points)).rows:
-        parts += [f"### {again}\n", markdown(null), f"{null_note()}\n"]
+        parts += [
+            f"### {again}\n",
+            markdown(null),
+            *(f"{line}\n" for line in (null_note(), null_missing(points)) if line),
+        ]
     if told := sources(points):
         parts += [f"### {published}\n", bullets(told)]
     return "\n".join(parts)

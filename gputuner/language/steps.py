@@ -73,6 +73,7 @@ _PARAMS: dict[str, str] = {
     "model": "{value}",
     "shape": "{value}",
     "peer": "{value}",
+    "null": N_("repeat {value}"),
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),

@@ -12,8 +12,9 @@ from rich.console import Console
 from gputuner.cli.layout import columns, width
 from gputuner.cli.manual import Manual
 from gputuner.cli.output import Output
-from gputuner.cli.progress import Progress, readings_line
+from gputuner.cli.progress import Progress, point_line, readings_line
 from gputuner.model.events import StepProgressed, StepStarted, TelemetrySampled, WorkerExited
+from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 from gputuner.model.samples import Sample
 
@@ -205,3 +206,18 @@ def test_on_a_narrow_terminal_the_time_left_is_never_cut(room, monkeypatch):
     assert width(said) <= room
     assert said.startswith("[3/14] ")
     assert " · 1 min 20 s left" in said
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "said"),
+    [
+        ("null_difference", {}, "difference of equal measurements, decode: 0.2 %"),
+        ("region_share", {"batch": 8, "null": 3}, "region share, batch 8, repeat 3: 0.2 %"),
+    ],
+)
+def test_progress_says_of_what_equal_measurements_differ(metric, params, said):
+    point = Point(
+        id="p", card="c", metric=metric, workload="decode", params=params, value=0.002, unit="fraction",
+        extra={"benchmark": "decode"},
+    )  # fmt: skip
+    assert point_line(point) == said

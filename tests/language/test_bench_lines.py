@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.analysis.regression import compare
-from gputuner.language.bench_table import bench_table, best_line, held_back_lines, titled
+from gputuner.language.bench_table import bench_table, best_line, held_back_lines, null_missing, null_table, titled
 from gputuner.language.comparisons import comparison_table, counts_words, verdict_words
 from gputuner.model.points import Flag, Point, Spread
 
@@ -103,3 +103,24 @@ def test_a_comparison_names_the_figure_as_the_table_does():
     points = [figure(4e3, metric=name, benchmark="decode", context=512) for name in ("prefill_rate", "decode_rate")]
     table = comparison_table(compare(points, points), "A", "B")
     assert [row[1] for row in table.rows] == ["prompt reading rate, context 512", "token writing rate, context 512"]
+
+
+def null_check(benchmark):
+    extra = {"benchmark": benchmark, "pairs": 6, "false_difference_rate": 0.5, "guard_rate": 0.0, "largest": 0.004}
+    return Point(
+        id=benchmark, card="GPU-1", metric="null_difference", workload=benchmark, params={}, value=0.002,
+        unit="fraction", extra=extra,
+    )  # fmt: skip
+
+
+def test_the_null_check_names_what_was_repeated_and_what_was_not():
+    rates = [
+        figure(4e3, metric="prefill_rate", benchmark="decode", context=512),
+        figure(55.0, metric="decode_rate", benchmark="decode", context=512),
+        figure(9e11, metric="region_bandwidth", benchmark="regions"),
+    ]
+    repeat = figure(54.0, metric="decode_rate", benchmark="decode", context=512, null=1)
+    points = [*rates, repeat, null_check("decode"), null_check("all")]
+    assert [row[:2] for row in null_table(points).rows] == [("decode", "token writing rate, context 512"), ("all", "")]
+    assert null_missing(points) == "Not measured again: regions."
+    assert null_missing([*points, null_check("regions")]) == ""

@@ -142,7 +142,7 @@ def test_the_null_check_in_a_table():
         unit="fraction",
         extra=extra,
     )
-    assert null_table([check, point()]).rows == (("all", "12", "0.042 %", "0.4 %", "25 %", "0 %"),)
+    assert null_table([check, point()]).rows == (("all", "", "12", "0.042 %", "0.4 %", "25 %", "0 %"),)
     assert "between runs equal measurements lie further apart" in bench_markdown([check, point()], "card")
 
 
