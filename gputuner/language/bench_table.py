@@ -4,13 +4,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gputuner.analysis.headlines import BESIDE, WORST_TOO, benchmark_of, headlines
-from gputuner.language.benchmarks import cause, held_back, level
+from gputuner.language.benchmarks import LAST_LEVEL, cause, held_back, level
 from gputuner.language.names import metric
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import point_unit, point_value, settings
 from gputuner.language.tables import Table, bullets, markdown
 from gputuner.language.terms import flag
 from gputuner.language.words import N_, _, listed
+from gputuner.model.cards import CPU_CARD
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -52,8 +53,16 @@ def of_words(point: Point) -> str:
     shape = " × ".join(sides) if len(sides) == len(SHAPE) else ""
     if not shape and "n" in point.params:
         params["n"] = point.params["n"]
-    where = level(str(point.params["level"])) if "level" in point.params else ""
+    where = _level(point)
     return listed((where, shape, *plain, settings(params)))
+
+
+def _level(point: Point) -> str:
+    """The level of the memory; of a processor's caches only that it is one of them is known."""
+    if "level" not in point.params:
+        return ""
+    named = str(point.params["level"])
+    return level(LAST_LEVEL if point.card == CPU_CARD and named == "l2" else named)
 
 
 def published_words(point: Point) -> str:

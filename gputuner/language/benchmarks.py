@@ -179,7 +179,9 @@ _NO_PEAK = N_("Whether something else cost more cannot be told: the peak for thi
 _LIMITS: dict[Flag, str] = {Flag.THROTTLED_POWER: "power_cap", Flag.THROTTLED_THERMAL: "thermal"}
 _AT_PEAK = {"power_cap": "power_at_peak", "thermal": "thermal_at_peak"}
 
+LAST_LEVEL = "last_level"
 LEVELS: dict[str, str] = {
+    LAST_LEVEL: N_("last-level cache"),
     "l1": N_("L1"),
     "l2": N_("L2"),
     "l2_near": N_("near L2"),

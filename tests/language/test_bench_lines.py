@@ -124,3 +124,9 @@ def test_the_null_check_names_what_was_repeated_and_what_was_not():
     assert [row[:2] for row in null_table(points).rows] == [("decode", "token writing rate, context 512"), ("all", "")]
     assert null_missing(points) == "Not measured again: regions."
     assert null_missing([*points, null_check("regions")]) == ""
+
+
+@pytest.mark.parametrize(("card", "words"), [("cpu", "last-level cache"), ("GPU-1", "L2")])
+def test_of_a_processor_the_cache_is_not_called_l2(card, words):
+    point = replace(figure(5e10, metric="stream_rate", benchmark="memory-read", level="l2"), card=card)
+    assert bench_table([point]).rows[0][1] == words
