@@ -7,7 +7,7 @@ from gputuner.model.advice import Advice
 from gputuner.model.cards import CatalogMatch, Origin
 from gputuner.model.codec import decode, encode
 
-COMMANDS = {"tune", "record", "monitor", "devices", "doctor", "sessions", "advise"}
+COMMANDS = {"tune", "bench", "batch", "record", "monitor", "devices", "doctor", "sessions", "advise"}
 
 
 def evidence(lab):

@@ -334,6 +334,8 @@ def experiment_words(name: str) -> str:
             return _("Record")
         case "bench":
             return _("Benchmarks")
+        case "batch":
+            return _("Batch size")
         case _:
             return name
 
