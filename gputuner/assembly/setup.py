@@ -17,6 +17,7 @@ from gputuner.assembly.visibility import Seen, instance_free_bytes
 from gputuner.catalog import load
 from gputuner.devices.selection import ALL, select
 from gputuner.engine.engine import Engine
+from gputuner.engine.locks import CardMark
 from gputuner.engine.options import Options
 from gputuner.engine.run import Run
 from gputuner.engine.safety import SafetyLimits
@@ -35,6 +36,7 @@ from gputuner.model.errors import (
 )
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.holders import WATCH
 from gputuner.model.planned import PlannedStep, Rehearsed
 from gputuner.model.quantities import Quantity
 from gputuner.model.steps import Warn
@@ -78,6 +80,7 @@ class Setup:
         self._memory_cap_bytes = memory_cap_bytes
         self._rates = Rates(fast_hz=preferences.fast_hz, slow_s=preferences.slow_s)
         self._host_beside: Feed | None = None
+        self._mark: CardMark | None = None
 
     @property
     def origin(self) -> Origin:
@@ -94,6 +97,7 @@ class Setup:
             return feeds.replay_feed(self.sessions.find(str(self._replay)))
         nvidia = feeds.nvidia_feed(self._rates)
         if nvidia.cards() or nvidia.status().code not in NO_CARD_CODES:
+            self._mark = CardMark(self.data_dir, "", WATCH)
             return nvidia
         nvidia.close()
         return feeds.host_feed(self._rates)
@@ -229,6 +233,8 @@ class Setup:
         """Stop telemetry and its child; idempotent."""
         if "_main_feed" in self.__dict__:
             self._main_feed.close()
+        if self._mark is not None:
+            self._mark.release()
         if self._host_beside is not None:
             self._host_beside.close()
 

@@ -1,6 +1,7 @@
 """What the window is handed: the same setup as the command line's, in the calls that pages make."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,12 +10,14 @@ from gputuner.assembly import feeds
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.engine.in_turn import InTurn
+from gputuner.engine.locks import holders
 from gputuner.engine.run import Run
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.record import Record
 from gputuner.experiments.tune import Tune
-from gputuner.model.cards import CardInfo
+from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard
+from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
 from gputuner.sessions.library import Entry
 from gputuner.sessions.reader import SessionReader
@@ -117,6 +120,12 @@ class WindowPorts:
             StoreError: it cannot be read or written.
         """
         return self._setup.sessions.export(path, form, target, overwrite=True)
+
+    def elsewhere(self, cards: Sequence[str]) -> Mapping[str, tuple[Holder, ...]]:
+        """Which other processes of gputuner use or read each of the cards; of ``""`` which read all (real ones)."""
+        real = self._setup.origin is Origin.MEASURED
+        found = {card: holders(self._setup.data_dir, card) for card in cards if card or real}
+        return {card: tuple(h for h in those if h.pid != os.getpid()) for card, those in found.items()}
 
     def preference(self, name: str) -> str | None:
         """A stored preference, or None."""

@@ -15,7 +15,7 @@ from typing import Protocol
 from gputuner.engine import admission
 from gputuner.engine.inbox import CancelRequested
 from gputuner.engine.knowledge import Knowledge
-from gputuner.engine.locks import CardLock
+from gputuner.engine.locks import CardLock, CardMark
 from gputuner.engine.options import Options
 from gputuner.engine.performance import Performance
 from gputuner.engine.run import Run
@@ -77,7 +77,7 @@ class Engine:
             StoreError: the session cannot be written.
         """
         stage = self._open_stage()
-        locks: list[CardLock] = []
+        locks: list[CardLock | CardMark] = []
         store: Store | None = None
         try:
             cards = _chosen(stage, options.cards)
@@ -86,7 +86,9 @@ class Engine:
                 for card in cards:
                     shared = admission.admit(card, _await_processes(stage, card), options.share) or shared
                     if self._data_dir is not None:
-                        locks.append(CardLock(self._data_dir, card.uuid))
+                        locks.append(CardLock(self._data_dir, card.uuid, spec.name))
+            elif self._data_dir is not None:
+                locks += [CardMark(self._data_dir, card.uuid, spec.name) for card in cards]
             run_id = _run_id(spec.name)
             store = self._open_store(run_id) if self._open_store else None
         except BaseException:
@@ -137,7 +139,7 @@ def _run_id(name: str) -> str:
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{name}-{secrets.token_hex(2)}"
 
 
-def _release(stage: Stage, locks: list[CardLock]) -> None:
+def _release(stage: Stage, locks: list[CardLock | CardMark]) -> None:
     stage.close()
     for lock in locks:
         lock.release()

@@ -7,6 +7,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from gputuner.gui.desk import Desk
+from gputuner.gui.elsewhere import Elsewhere
 from gputuner.gui.live import Live
 from gputuner.gui.others import Others
 from gputuner.gui.ports import Ports, Run, SessionEntry
@@ -44,6 +45,7 @@ class Conductor(QObject):
         self.tuning = Desk(ports, self.background, self)
         self.benching = Desk(ports, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
+        self.elsewhere = Elsewhere(ports, self.background, self)
         self.desks = (self.tuning, self.benching)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
+from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
@@ -301,6 +302,10 @@ class Ports(Protocol):
         Raises:
             StoreError: it cannot be read or written.
         """
+        ...
+
+    def elsewhere(self, cards: Sequence[str]) -> Mapping[str, tuple[Holder, ...]]:
+        """Which other processes of gputuner use or read each of the cards (UUIDs); of ``""`` which read all."""
         ...
 
     def preference(self, name: str) -> str | None:

@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
 
     def _make_pages(self) -> None:
         conductor = self.conductor
-        self.monitor = MonitorPage(self.theme, conductor.live, lambda: conductor.feed.status())
+        self.monitor = MonitorPage(self.theme, conductor.live, lambda: conductor.feed.status(), conductor.elsewhere)
         self.monitor.record_wanted.connect(conductor.toggle_recording)
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)

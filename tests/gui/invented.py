@@ -32,6 +32,7 @@ from gputuner.model.events import (
     Warned,
 )
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint, TorchFingerprint
+from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned, PlannedStep
 from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
@@ -662,6 +663,7 @@ class InMemoryPorts:
         self.preferences: dict[str, str] = {}
         self.threads: set[str] = set()
         self.plan: object = None
+        self.holders: dict[str, tuple[Holder, ...]] = {}
 
     def benchmarks(self, card: str) -> tuple[Offer, ...]:
         return suite(card)
@@ -709,6 +711,10 @@ class InMemoryPorts:
     def export_session(self, path: Path, form: str, target: Path) -> tuple[Path, ...]:
         self.exported.append((path, form, target))
         return (target,)
+
+    def elsewhere(self, cards: Sequence[str]) -> dict[str, tuple[Holder, ...]]:
+        self.threads.add(threading.current_thread().name)
+        return {card: self.holders.get(card, ()) for card in cards}
 
     def preference(self, name: str) -> str | None:
         return self.preferences.get(name)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QActionGroup, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from gputuner.gui.elsewhere import Elsewhere
 from gputuner.gui.icons import glyph_icon
 from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.pages.monitor_numbers import MonitorHead, span_words
@@ -42,12 +43,13 @@ class MonitorPage(QWidget):
     live_wanted = Signal()
     """The user wants to leave the replay."""
 
-    def __init__(self, theme: Theme, live: Live, status: Callable[[], FeedStatus]) -> None:
+    def __init__(self, theme: Theme, live: Live, status: Callable[[], FeedStatus], elsewhere: Elsewhere) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self._theme = theme
         self._live = live
         self._status = status
+        self._elsewhere = elsewhere
         self.span_s = 300
         self._paused_at_s: float | None = None
         self._dirty = True
@@ -294,7 +296,14 @@ class MonitorPage(QWidget):
         self.notice.say(title, more, button)
         held = standing(status, self._live.cards, self._live.now_ns)
         here = [item for item in held if not (title and item.card == self.current and item.code in CHOSEN_CARD)]
-        self.standing.say(lines(here, self._live.cards))
+        self.standing.say((*lines(here, self._live.cards), *self._users()))
+
+    def _users(self) -> tuple[str, ...]:
+        """What other programs of ours do with the cards; looked for in the background, told as last known."""
+        if self._replayed:
+            return ()
+        self._elsewhere.look(self._live.cards)
+        return self._elsewhere.lines(self._live.cards)
 
     def _message(self, status: FeedStatus) -> tuple[str, str, str]:
         card = self.card
