@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import east_asian_width
 
+from gputuner.language.words import _
+
 GAP = 2
 STACK_INDENT = 4
-LEAST_TEXT = 14
+LEAST_TEXT = 12
 """A text is not wrapped into fewer columns than this (or than its longest word)."""
 _PARTS = re.compile(r"[!-~]+[，。；：、）？]?\s*|.[，。；：、）？]?\s*")
 """What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
@@ -148,6 +150,7 @@ def _stacked(headers: Row, row: Row, room: int) -> list[str]:
     first, *rest = filled
     lines = wrapped_lines(row[first], room)
     for i in rest:
-        pieces = wrapped_lines(f"{headers[i]}: {row[i]}", max(1, room - STACK_INDENT))
+        cell = _("{what}: {of}").format(what=headers[i], of=row[i])
+        pieces = wrapped_lines(cell, max(1, room - STACK_INDENT))
         lines += [" " * STACK_INDENT + piece for piece in pieces]
     return lines
