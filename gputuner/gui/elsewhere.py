@@ -68,7 +68,7 @@ def _ended(sentence: str, holder: Holder) -> str:
     parts = [_("process {pid}").format(pid=holder.pid)] if holder.pid is not None else []
     parts += [holder.command] if holder.command else []
     parts += [_("since {time}").format(time=_clock(holder.since_unix_s))] if holder.since_unix_s is not None else []
-    return _("{sentence}: {details}").format(sentence=sentence, details=", ".join(parts)) if parts else sentence
+    return _("{sentence}: {details}").format(sentence=sentence, details=_(", ").join(parts)) if parts else sentence
 
 
 def _clock(unix_s: float) -> str:

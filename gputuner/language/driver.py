@@ -44,12 +44,12 @@ TELEMETRY: dict[str, str] = {
         "A question to the card {card} ({function}) has not come back; it is not asked again meanwhile."
     ),
     "telemetry_call_hung_slow": N_(
-        "Fans, links, limits and processes of the card {card} have not come back; its fast readings are asked for on "
-        "their own."
+        "A question about fans, links, limits and processes of the card {card} has not come back; its fast readings "
+        "are asked for on their own."
     ),
     "telemetry_call_hung_slow_named": N_(
-        "Fans, links, limits and processes of the card {card} have not come back ({function}); its fast readings are "
-        "asked for on their own."
+        "A question about fans, links, limits and processes of the card {card} ({function}) has not come back; its "
+        "fast readings are asked for on their own."
     ),
     "telemetry_card_failing": N_("The card {card} answers with errors ({error}); it is asked less often."),
     "telemetry_card_found": N_("The card {card} is there again."),

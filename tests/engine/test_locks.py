@@ -15,6 +15,7 @@ from gputuner.engine.locks import CardLock, CardMark, holders
 from gputuner.model.errors import CardBusy, ExitCode, StoreError
 from gputuner.model.holders import Holder
 from gputuner.settings.files import write_whole
+from tests.engine.rig import Scripted
 
 
 @pytest.mark.parametrize(
@@ -133,6 +134,28 @@ def test_what_other_versions_wrote_is_read_as_far_as_it_goes(tmp_path, text, hol
     path.write_text(text)
     assert holders(tmp_path, "GPU-1") == (holder,)
     lock.release()
+
+
+class Reading(Scripted):
+    """An experiment that lays no load on the card."""
+
+    name = "reading"
+    needs_worker = False
+
+
+@pytest.mark.parametrize(("kind", "file"), [(Scripted, "*.lock"), (Reading, "*.mark")])
+def test_a_run_stands_there_by_its_name_as_long_as_it_lasts(simulated, tmp_path, kind, file):
+    bench = simulated()
+    seen = []
+
+    def look():
+        seen.extend((h.purpose, h.pid) for h in holders(tmp_path, bench.model.uuid))
+        seen.extend(path.suffix for path in tmp_path.glob(f"locks/{file}"))
+        yield from ()
+
+    bench.run(kind(make=look))
+    assert seen == [(kind.name, os.getpid()), file[1:]]
+    assert holders(tmp_path, bench.model.uuid) == ()
 
 
 def test_a_folder_that_cannot_be_written_keeps_nobody_from_reading(tmp_path):
