@@ -1,7 +1,7 @@
 """What every command that runs an experiment does: choose cards, run on each in turn, show what was found."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.cli import crash, document, results
@@ -115,17 +115,17 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
     under_way = setup.start(spec, cards, share=options.share)
     with Progress(output) as progress:
         found = follow(under_way, (progress,))
-    finished = found.finished
+    finished, session = found.finished, under_way.session_path
     if finished is not None and finished.error_code is not None:
         if finished.error_code == CANCELLED and spec.needs_worker and not found.points:
-            output.warn(sentences.error(EMPTY))
-            return Finished(cards=cards, found=found, path=_dropped(setup, under_way.session_path))
+            found.finished = finished = replace(finished, error_code=EMPTY)
+            session = _dropped(setup, session)
         if finished.error_code == BUG:
             path = crash.keep_text(finished.error_text, setup.data_dir)
             output.warn(sentences.bug(str(path)))
         else:
             output.warn(_why(finished))
-    return Finished(cards=cards, found=found, path=under_way.session_path)
+    return Finished(cards=cards, found=found, path=session)
 
 
 def _dropped(setup: Setup, path: Path | None) -> Path | None:

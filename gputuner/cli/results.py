@@ -165,7 +165,7 @@ def show_questions(output: Output, questions: Sequence[Question]) -> None:
 def show_end(output: Output, outcome: Outcome, origin: Origin | None, session: Path | None) -> None:
     """How the run ended, where its session lies, how to look at it."""
     output.line()
-    if outcome is not Outcome.COMPLETED:
+    if outcome is not Outcome.COMPLETED and not (outcome is Outcome.CANCELLED and session is None):
         output.line(_("The run: {outcome}.").format(outcome=sentences.outcome(outcome)))
     if origin is not None and origin is not Origin.MEASURED:
         show_origin(output, origin)

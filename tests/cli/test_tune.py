@@ -116,6 +116,7 @@ def test_an_interrupt_before_any_figure_says_so_and_leaves_no_session(program):
     assert result.code == 130
     assert "Interrupted before anything was measured; nothing is kept." in result.err
     assert "Session:" not in result.out
+    assert "is kept" not in result.out
     assert RUN_ID not in program.setup.sessions.names
 
 
