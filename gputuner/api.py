@@ -60,6 +60,8 @@ class BatchAnswer:
     safe: BatchSize | None
     fastest: BatchSize | None
     """The smallest batch within 1.5 % of the best rate; None where no rates were asked for or measured."""
+    least_energy: BatchSize | None
+    """The smallest batch within 1.5 % of the least energy per sample; None where the card tells no energy."""
     simulated: bool
     completed: bool
     """False: interrupted or out of time; what was measured until then is here."""
@@ -72,12 +74,12 @@ class BatchAnswer:
         """A few lines for people."""
         mark = " (simulated)" if self.simulated else ""
         lines = [f"{self.training} on {self.card}{mark}, {self.precision or 'nothing ran'}"]
-        for name in ("limit", "safe", "fastest"):
+        for name in ("limit", "safe", "fastest", "least_energy"):
             size: BatchSize | None = getattr(self, name)
             if size is not None:
                 known = "tried" if size.tried else "from a model"
                 rate = "" if size.rate is None else f", {size.rate:.4g} samples/s"
-                lines.append(f"{name + ':':9}{size.batch} ({known}{rate})")
+                lines.append(f"{name.replace('_', ' ') + ':':14}{size.batch} ({known}{rate})")
         return "\n".join(lines)
 
 
@@ -174,7 +176,8 @@ def _answer(training: str, card: CardInfo, session: Path | None, events: list[Ev
     if not points and finished.outcome is not Outcome.CANCELLED:
         raise ExperimentFailed(finished)
     last = {point.metric: point for point in points}
-    limit, safe, fastest = (last.get(f"batch_{name}") for name in ("limit", "safe", "fastest"))
+    names = ("limit", "safe", "fastest", "least_energy")
+    limit, safe, fastest, thrifty = (last.get(f"batch_{name}") for name in names)
     named = limit or fastest or last.get("train_throughput")
     return BatchAnswer(
         training=training,
@@ -183,6 +186,7 @@ def _answer(training: str, card: CardInfo, session: Path | None, events: list[Ev
         limit=_size(limit),
         safe=_size(safe),
         fastest=_size(fastest),
+        least_energy=_size(thrifty),
         simulated=card.origin is Origin.SIMULATED,
         completed=finished.outcome is Outcome.COMPLETED,
         points=points,

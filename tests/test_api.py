@@ -26,7 +26,7 @@ def test_limit_safe_and_fastest_of_a_simulated_card(tmp_path):
     assert len(told) >= 8
     lines = str(found).splitlines()
     assert "(simulated)" in lines[0]
-    assert [line.split(":")[0] for line in lines[1:]] == ["limit", "safe", "fastest"]
+    assert [line.split(":")[0] for line in lines[1:]] == ["limit", "safe", "fastest", "least energy"]
 
 
 def test_the_limit_alone_has_no_rates(tmp_path):

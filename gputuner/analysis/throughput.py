@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from math import exp, hypot
+from math import exp, hypot, sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -32,10 +32,11 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fastest:
-    """The smallest batch within 1.5 % of the best rate, and the batches that the intervals also allow."""
+    """The smallest batch within 1.5 % of the best rate (or energy), and the batches that the intervals also allow."""
 
     batch: int
     rate: float
+    """Samples/s, or J per sample."""
     low: int
     high: int
 
@@ -85,6 +86,25 @@ def _ends(of: Spread, between: float) -> tuple[float, float]:
         within = of.iqr / 2.0 / of.median if of.median > 0 else 0.0
     factor = exp(hypot(within, NORMAL_975 * between))
     return of.median / factor, of.median * factor
+
+
+def least_energy(joules: Mapping[int, float], between: float = BETWEEN_TRIALS) -> Fastest:
+    """The smallest batch within 1.5 % of the least energy per sample, and the batches that could be it as well.
+
+    Args:
+        joules: J per sample by batch, each from one trial.
+        between: relative standard deviation between trials: two differ by chance by up to 1.96 √2 times as much.
+
+    Raises:
+        ValueError: no energies.
+    """
+    if not joules:
+        raise ValueError("no energies")
+    least = min(joules.values())
+    chosen = min(batch for batch, each in joules.items() if each <= (1.0 + FASTEST_WITHIN) * least)
+    chance = NORMAL_975 * sqrt(2.0) * between
+    possible = [batch for batch, each in joules.items() if each <= (1.0 + FASTEST_WITHIN + chance) * least]
+    return Fastest(batch=chosen, rate=joules[chosen], low=min(possible), high=max(possible))
 
 
 def knee(rates: Mapping[int, float], gain: float = KNEE_GAIN) -> int | None:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
+from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
@@ -156,7 +157,11 @@ class Batch:
             return
         yield from limit(course, shape, known, setting, 0.0, counted=self.limit_only)
         if not self.limit_only:
-            yield from course.tell(*fastest_points(course, shape, setting))
+            told = fastest_points(course, shape, setting)
+            yield from course.tell(*told)
+            most = next((int(p.value) for p in course.points if p.metric == "batch_safe"), 0)
+            for point in told:
+                yield from energy(course, shape, known, setting, int(point.value), most)
 
 
 def _refuse_nothing(course: Course, shape: Shape) -> None:

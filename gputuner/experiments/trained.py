@@ -238,9 +238,10 @@ def probe(
     *,
     label: str = "train_probe",
     phase: str = "probe",
+    measure_s: float | None = None,
 ) -> Generator[Step, StepResult, Attempt]:
     """Measure one batch; long enough for an interval where the rate is known roughly. Keeps and tells the point."""
-    work = train_work(shape, setting, batch, label, measure_time(shape, known, setting, batch))
+    work = train_work(shape, setting, batch, label, measure_s or measure_time(shape, known, setting, batch))
     return (yield from _measure(course, shape, known, setting, work, phase, probe_cost(shape, known, setting, batch)))
 
 

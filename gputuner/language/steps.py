@@ -14,6 +14,7 @@ STEPS: dict[str, str] = {
     "matmul_burst": N_("matrix multiplication from cold"),
     "copy": N_("memory copy"),
     "train_probe": N_("training step"),
+    "train_energy": N_("training step, for its energy"),
     "train_memory": N_("training step, for its memory"),
     "train_limit_below": N_("just below the predicted memory limit"),
     "train_limit_above": N_("just above the predicted memory limit"),
@@ -101,6 +102,7 @@ _PHASES: dict[str, str] = {
     "memory": "",
     "limit": "",
     "safe": "",
+    "energy": N_("for its energy"),
 }
 _WORDS: dict[str, dict[str, str]] = {
     "direction": {

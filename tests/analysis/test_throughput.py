@@ -14,6 +14,7 @@ from gputuner.analysis.throughput import (
     fastest_batch,
     fit_step_cost,
     knee,
+    least_energy,
     preferred_precision,
 )
 from gputuner.model.points import Spread
@@ -102,3 +103,12 @@ def test_formats_are_compared_where_the_card_is_filled_in_short_steps():
     assert comparison_batch({8: 5.0}) == 8
     with pytest.raises(ValueError, match="no rates"):
         comparison_batch({})
+
+
+def test_least_energy_is_the_smallest_batch_within_what_counts_as_equal():
+    found = least_energy({16: 0.50, 32: 0.405, 64: 0.400, 128: 0.41})
+    assert (found.batch, found.rate) == (32, 0.405)
+    # two trials differ by chance by up to 1.96 · √2 · 0.3 % = 0.8 %; 0.41 lies 2.5 % above the least
+    assert (found.low, found.high) == (32, 64)
+    with pytest.raises(ValueError, match="no energies"):
+        least_energy({})

@@ -1,5 +1,7 @@
 """Batch: limit, safe and fastest of one training, by the card's own line and rates."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.batch import Batch
@@ -43,6 +45,32 @@ def test_all_three_answers_are_told_apart_for_a_recipe(lab):
     rates = {p.params["batch"]: p.value for p in told.of("train_throughput", precision=fastest.params["precision"])}
     assert rates[fastest.value] >= 0.98 * max(rates.values())
     assert {p.workload for p in told.points} == {"mine.py:make"}
+
+
+def test_the_batch_with_the_least_energy_is_told_with_its_joules(lab):
+    """The card draws 690 W at every batch: the least energy is at the best rate."""
+    card = lab.h200(capacity_gib=48.0)
+    told = played(lab, Batch(precision="bf16"), card)
+    (thrifty,) = told.of("batch_least_energy")
+    measured = {int(p.params["batch"]): p for p in told.of("train_throughput", phase="energy")}
+    assert len(measured) == thrifty.extra["measured"] >= 2
+    assert all(p.extra["joules_per_unit"] == pytest.approx(690.0 / p.value, rel=0.01) for p in measured.values())
+    least = min(p.extra["joules_per_unit"] for p in measured.values())
+    assert thrifty.extra["joules_per_sample"] <= 1.015 * least
+    assert max(measured) <= told.of("batch_safe")[0].value
+
+
+def test_no_energy_reported_is_no_answer(lab):
+    class Silent(lab.Performer):
+        def run(self, step):
+            result = super().run(step)
+            conditions = getattr(result, "conditions", None)
+            return result if conditions is None else replace(result, conditions=replace(conditions, energy_j=None))
+
+    card = lab.h200(capacity_gib=48.0)
+    told = Silent(card).perform(Batch(precision="bf16").plan(lab.context_of(card, minutes=4.0)))
+    assert not told.of("batch_least_energy")
+    assert len(told.of("train_throughput", phase="energy")) == 1
 
 
 def test_no_figure_says_where_the_users_files_lie(lab):
