@@ -181,16 +181,22 @@ def held_back_lines(points: Sequence[Point]) -> list[str]:
 
 
 def _apart(group: Sequence[str], others: Sequence[str]) -> str:
-    """What tells the settings of a group from the others: one word of all of them alone, else each in short."""
+    """What tells the settings of a group from the others: the fewest words that they alone have, else each in short."""
     if not others:
         return ""
     comma = _(", ")
     inner, outer = [of.split(comma) for of in group], [of.split(comma) for of in others]
-    own = [part for part in inner[0] if all(part in of for of in inner) and not any(part in of for of in outer)]
-    if own:
-        return own[0]
-    short = [comma.join(part for part in of if not all(part in each for each in (*inner, *outer))) for of in inner]
-    return "; ".join(dict.fromkeys(few or of for few, of in zip(short, group, strict=True)))
+    left = list(range(len(inner)))
+    named: list[str] = []
+    own = [part for part in dict.fromkeys(part for of in inner for part in of) if not any(part in of for of in outer)]
+    while left and own:
+        best = max(own, key=lambda part: sum(part in inner[i] for i in left))
+        if not any(best in inner[i] for i in left):
+            break
+        named.append(best)
+        left = [i for i in left if best not in inner[i]]
+    short = [comma.join(part for part in inner[i] if not all(part in of for of in (*inner, *outer))) for i in left]
+    return "; ".join(dict.fromkeys((*named, *(few or group[i] for few, i in zip(short, left, strict=True)))))
 
 
 def _kind(point: Point) -> tuple[str, ...]:
@@ -209,6 +215,9 @@ def _ranged(points: Sequence[Point]) -> Point:
         low, high = _percents(min(figures, default=0.0)), _percents(max(figures, default=0.0))
         if figures and low != high:
             extra[name] = _("{low} … {high} %").format(low=low, high=high)
+    loads = [float(f) for point in points if isinstance(f := point.extra.get("intensity"), int | float)]
+    if loads and f"{min(loads):.3g}" != f"{max(loads):.3g}":
+        extra["intensity"] = _("{low} … {high}").format(low=number(min(loads)), high=number(max(loads)))
     return replace(points[0], extra=extra)
 
 

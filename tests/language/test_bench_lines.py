@@ -52,6 +52,24 @@ def test_settings_without_a_word_of_their_own_are_listed_in_short():
     assert second.startswith("attention (sequence 2048): ")
 
 
+def test_a_group_is_named_by_the_fewest_words_that_it_alone_has():
+    points = [
+        figure(1e12, peak=0.5 if kind != "math" else 0.05, cause="software" if kind != "math" else "software_or_memory",
+               backend=kind, direction=way, sequence=length)
+        for kind in ("flash", "cudnn", "math") for way in ("forward", "backward") for length in (512, 1024)
+    ]  # fmt: skip
+    heads = [line.partition(":")[0] for line in held_back_lines(points)]
+    assert heads == ["attention (flash; cuDNN)", "attention (math)"]
+
+
+def test_operations_per_byte_are_told_as_a_range():
+    told = {"benchmark": "attention", "held_back": "memory_bandwidth"}
+    points = [replace(figure(1e12, sequence=i), extra={**told, "intensity": float(i)}) for i in (2, 40)]
+    assert held_back_lines(points) == [
+        "attention: Memory bandwidth held it back: 2 … 40 operations per byte lie on the roofline's slope."
+    ]
+
+
 def test_there_is_at_most_one_line_for_each_headline():
     causes = ("software", "host", "memory_bandwidth", "nothing", "")
     points = [figure(1e12 + i, cause=causes[i % 5], peak=0.01 * i, sequence=2**i) for i in range(40)]
