@@ -57,3 +57,9 @@ def test_the_time_is_the_one_that_the_run_announces(program):
     assert told
     assert announced
     assert told[1] == announced[1]
+
+
+def test_steps_are_numbered_out_of_a_total_only_once_they_are_counted(program):
+    _code, _out, err = program("bench", "launch", "--null")
+    numbers = [line.partition("]")[0] for line in err.splitlines() if line.startswith("[")]
+    assert numbers == ["[1", "[2/5", "[3/5", "[4/5", "[5/5"]
