@@ -11,7 +11,7 @@ RESIDUAL_LIMIT = 0.03
 FIXED_MULTIPLE = 1.5
 """Probes whose per-sample memory is below this multiple of the fixed part are biased (autotuner workspaces)."""
 SAFE_MARGIN = 0.10
-"""Safe = limit minus this share: first-iteration peak, evaluation pass, fragmentation over many steps."""
+"""Safe = limit minus this share: longer samples, fragmentation over many steps, others on the card."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -112,6 +112,7 @@ class Trials:
                 "measure_s": work.measure_s,
                 "budget_s": work.budget_s,
                 "warmup_s": work.warmup_s,
+                "soak": work.soak,
                 "barrier": True,
                 "seed": self._seed,
                 "memory_cap_bytes": cap_bytes,

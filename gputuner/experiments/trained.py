@@ -18,6 +18,8 @@ from gputuner.workloads.specs import PRECISIONS, Precision
 from gputuner.workloads.specs_recipe import RecipeSpec
 from gputuner.workloads.specs_training import Training
 
+SAFE = "train_safe"
+"""Label of the check whose size will be recommended: it is soaked."""
 LONGEST_S = 6.0
 STEPS_WANTED = 24
 """Steps for an interval (20 blocks) with some to spare."""
@@ -272,6 +274,7 @@ def check(
         fresh=fresh, warmup_s=max(1.0, 2.0 * step) if warmed else 0.0,
         budget_s=TWO_STEPS_BUDGET * step + 3.0 if hasty else 3.0 * cost + 20.0, memory_probe=True,
     )  # fmt: skip
+    work = replace(work, soak=label == SAFE)
     return (yield from _measure(course, shape, known, setting, work, phase, cost))
 
 

@@ -9,7 +9,7 @@ from gputuner.analysis.memory import FIXED_MULTIPLE, SAFE_MARGIN, MemoryLine, ro
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, fit_step_cost, knee
 from gputuner.experiments.course import Course
-from gputuner.experiments.trained import Setting, Trained, check, check_cost
+from gputuner.experiments.trained import SAFE, Setting, Trained, check, check_cost
 from gputuner.experiments.tune_shape import Shape
 from gputuner.experiments.tune_training import skipped
 from gputuner.model.points import Flag, Point
@@ -20,7 +20,7 @@ BELOW = 0.975
 ABOVE = 1.02
 LOWER = 0.95
 HIGHER = 1.05
-TRIES = 6
+TRIES = 8
 """Sizes tried for the limit at most."""
 TIGHT = 0.06
 """The limit counts as found where the smallest size that failed lies this share above the largest that ran, or less."""
@@ -180,7 +180,7 @@ def _safe(
         cost = check_cost(shape, known, setting, safe) + shape.warmup_s
         if not course.fits(cost + shape.restart_s, keep_s):
             break
-        told = yield from _check(course, shape, known, setting, safe, bracket, "train_safe", phase="safe")
+        told = yield from _check(course, shape, known, setting, safe, bracket, SAFE, phase="safe")
         if not told or bracket.fails != safe:
             break
         lower = safe_batch(safe, multiple=_multiple(safe))

@@ -37,6 +37,8 @@ class Work:
     """It asks for memory, not for a rate: on the card ``cpu`` an allocator that can be counted and capped slows it."""
     runtime: Runtime = "torch"
     """Which worker runs it: ``torch`` (the user's Python), or ``kernels`` (our own kernels, in our own Python)."""
+    soak: bool = False
+    """Before it is measured also what comes seldom in a training: an evaluation pass, and a last, smaller batch."""
     peers: tuple[str, ...] = ()
     """UUIDs of further cards that the worker must see, after the run's own (copies between cards)."""
 

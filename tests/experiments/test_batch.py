@@ -7,7 +7,7 @@ import pytest
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
-from gputuner.model.steps import OutOfMemory, UserCodeFailed
+from gputuner.model.steps import OutOfMemory, UserCodeFailed, Work
 
 RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
 
@@ -152,3 +152,9 @@ def test_every_built_in_training_has_a_spec(name, cpu):
     assert spec.workload == subject.name == name
     assert spec.params()["batch"] == 3
     assert ("channels_last" in spec.params()) == subject.images
+
+
+def test_only_the_size_that_will_be_recommended_is_soaked(lab):
+    told = played(lab, Batch(limit_only=True), lab.h200(capacity_gib=24.0))
+    works = [step for step in told.steps if isinstance(step, Work)]
+    assert {work.label for work in works if work.soak} == {"train_safe"}

@@ -21,6 +21,8 @@ LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 REPEAT_FROM, REPEAT_UP_TO = 0.1, 0.25
 """The first probe step includes set-up. It is repeated if the verdict is not clear without, and a repeat is cheap: as
 shares of the time left, one real iteration from the first on, one probe step up to the second."""
+LAST_BATCH_THIRDS = 2
+"""A last batch of an epoch that is two thirds full needs blocks of sizes that none of the cached ones has."""
 MORE_SAMPLES = 8
 """Where one sample suggests that a step takes too long, so many are tried too: a step has a part that does not grow."""
 NOT_OF_THE_COMPILER = {failures.OUT_OF_MEMORY, failures.STICKY}
@@ -166,9 +168,21 @@ class TrainingStep:
                 raise
             raise failures.UnsupportedError(f"torch.compile failed: {failures.described(err)[0]}") from err
 
+    def soak(self) -> str:
+        """An evaluation pass, and a training step with a last, smaller batch: each needs memory of its own."""
+        self._model.eval()
+        with torch.no_grad():
+            self._forward(*self._source.take())
+        self._model.train()
+        self._train(*self._samples(max(1, self._batch * LAST_BATCH_THIRDS // 3)))
+        return "evaluation partial_batch"
+
     def _step(self) -> None:
+        self._train(*self._source.take())
+
+    def _train(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         self._optimizer.zero_grad(set_to_none=True)
-        loss = self._forward(*self._source.take())
+        loss = self._forward(inputs, targets)
         if self._scaler is None:
             loss.backward()
             self._optimizer.step()

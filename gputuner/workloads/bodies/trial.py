@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from gputuner.workloads.bodies.body import Body, Fact, Probe
 from gputuner.workloads.bodies.device import Device
@@ -26,6 +26,14 @@ WINDOWS_WANTED = 60
 STEADY_CHANGE = 0.01
 LEAST_WINDOWS = 3
 """Fewer windows than this are measured only when the budget ends."""
+
+
+class Soaked(Protocol):
+    """A body that has more to it than its iterations."""
+
+    def soak(self) -> str:
+        """Do once what comes seldom; says what."""
+        ...
 
 
 class StoppedError(Exception):
@@ -48,6 +56,8 @@ class Request:
     warmup_s: float | None = None
     barrier: bool = False
     seed: int = 0
+    soak: bool = False
+    """After the warm-up also what comes seldom in a training, where the body knows of such (``body.soak``)."""
     memory_cap_bytes: "int | None" = None
     """Less than the worker's own cap where several trials share the card."""
 
@@ -64,6 +74,7 @@ class Request:
             warmup_s=None if warmup_s is None else float(warmup_s),
             barrier=bool(message.get("barrier", False)),
             seed=int(message.get("seed", 0)),
+            soak=bool(message.get("soak", False)),
             memory_cap_bytes=message.get("memory_cap_bytes"),
         )
 
@@ -143,6 +154,9 @@ class Trial:
         if LEAST_WINDOWS * second_s > self._left_s():
             return self._result(body, [second_s], span, steady=False, too_slow=True)
         iteration_s, steady = self._warm_up(body, second_s)
+        if self._request.soak and hasattr(body, "soak"):
+            self._check_stop()
+            self._notes["soaked"] = cast("Soaked", body).soak()
         self._arm()
         return self._measure(body, iteration_s, steady)
 

@@ -212,3 +212,26 @@ def test_named_tuples_stay_what_they_are():
     moved = mapped(pair(torch.zeros(1), SimpleNamespace(z=1)), lambda tensor: tensor + 1)
     assert isinstance(moved, pair)
     assert float(moved.x) == 1.0
+
+
+def test_a_soaked_trial_also_evaluates_and_takes_a_smaller_batch(tmp_path, written):
+    text = """
+import torch
+def make():
+    model = torch.nn.Linear(4, 1)
+    def loss(model, batch):
+        with open("seen.txt", "a") as seen:
+            seen.write(f"{len(batch)} {model.training} {torch.is_grad_enabled()};")
+        return model(batch).pow(2).mean()
+    return {"model": model, "batch": lambda n: torch.randn(n, 4), "loss": loss}
+""".replace('"seen.txt"', repr(str(tmp_path / "seen.txt")))
+    options = {"id": "t", "workload": "recipe", "params": {}, "measure_s": 0.02, "budget_s": 20.0, "warmup_s": 0.01}
+    control = Control(send=lambda _: None, stopped=lambda: False, wait_for_go=lambda: True)
+    reference = written(text)
+    for soak in (False, True):
+        (tmp_path / "seen.txt").write_text("")
+        request = Request(**options, soak=soak)
+        result = Trial(request, CpuDevice(None), control).perform(lambda: training(tmp_path, reference, batch=9))
+        seen = set((tmp_path / "seen.txt").read_text().split(";")) - {""}
+        assert seen == {"9 True True", *({"9 False False", "6 True True"} if soak else ())}
+        assert result["notes"].get("soaked") == ("evaluation partial_batch" if soak else None)
