@@ -124,11 +124,8 @@ def find_batch_size(
     """
     from gputuner.assembly.setup import open_setup
     from gputuner.experiments.batch import Batch
-    from gputuner.model.errors import UsageError
 
     is_recipe = ":" in training
-    if is_recipe and simulate:
-        raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
     spec = Batch(
         workload="resnet50" if is_recipe else training,
         recipe=training if is_recipe else "",

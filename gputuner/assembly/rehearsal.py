@@ -13,6 +13,7 @@ from gputuner.engine.inbox import Inbox, Item, TickArrived
 from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
+from gputuner.experiments.batch import Batch
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import StepFinished, StepStarted, Warned
@@ -24,6 +25,8 @@ from gputuner.telemetry.rates import Rates
 
 STAND_IN = "rtx-3060-12g"
 """Plays cards that the catalogue does not know."""
+STAND_IN_TRAINING = "resnet50"
+"""Its steps are told for a recipe, which is not run."""
 LEFT_OUT = frozenset({"benchmark_unavailable", "benchmark_skipped", "benchmark_gap"})
 """Warnings that hold for the real run too: of what will not be done, and why."""
 
@@ -92,8 +95,10 @@ def rehearse(
 ) -> Rehearsed:
     """The steps of ``spec`` on ``card`` as its model would take them, and what it would say.
 
-    ``beside``: further cards that it may use.
+    The user's own training is not run: a built-in one takes its place. ``beside``: further cards that it may use.
     """
+    if isinstance(spec, Batch) and spec.recipe:
+        spec = replace(spec, recipe="", workload=STAND_IN_TRAINING)
     cards = (card, *beside)
     catalog = processor_catalog(card) if card.is_cpu else load()
 

@@ -22,6 +22,7 @@ from gputuner.engine.options import Options
 from gputuner.engine.run import Run
 from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
+from gputuner.experiments.batch import Batch
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.protocol import Experiment
 from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
@@ -176,12 +177,9 @@ class Setup:
             CardBusy: others compute on the card, or another gputuner uses it.
             NoCard: the card is not there, or hidden by ``CUDA_VISIBLE_DEVICES``.
             StoreError: the session cannot be written.
-            UsageError: the cards are replayed and the experiment needs to work on them.
+            UsageError: the cards are replayed or simulated, and the experiment needs to work on them.
         """
-        if spec.needs_worker:
-            self._check_python()
-        if self._replay is not None and spec.needs_worker:
-            raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
+        self.check(spec)
         notes: tuple[Warn, ...] = ()
         beside: tuple[CardInfo, ...] = ()
         if spec.needs_worker:
@@ -198,6 +196,20 @@ class Setup:
             beside=tuple(card.uuid for card in beside),
         )
         return self.engine.start(spec, options)
+
+    def check(self, spec: Experiment) -> None:
+        """Refuse what no card here could run.
+
+        Raises:
+            UsageError: the cards are replayed, a recipe meets simulated ones, or there is no such Python.
+        """
+        if not spec.needs_worker:
+            return
+        self._check_python()
+        if self._replay is not None:
+            raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
+        if self.simulate and isinstance(spec, Batch) and spec.recipe:
+            raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
 
     @cached_property
     def engine(self) -> Engine:

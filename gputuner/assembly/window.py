@@ -12,8 +12,10 @@ from gputuner.assembly.setup import Setup
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.locks import holders
 from gputuner.engine.run import Run
+from gputuner.experiments.batch import Batch
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.record import Record
+from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.tune import Tune
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard
@@ -50,6 +52,16 @@ class WindowPorts:
         """The page Benchmarks makes one."""
         return Bench
 
+    @property
+    def batch_spec(self) -> type[Batch]:
+        """Its fields make the form of the page Training."""
+        return Batch
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """Names of the built-in trainings."""
+        return tuple(BUILT_IN)
+
     def benchmarks(self, card: str) -> tuple[Offered, ...]:
         """The suite as it stands on a card."""
         chosen = self._chosen((card,))[0]
@@ -61,7 +73,7 @@ class WindowPorts:
         Raises:
             GputunerError: it cannot start on the first.
         """
-        assert isinstance(spec, Tune | Bench)
+        assert isinstance(spec, Tune | Batch | Bench)
         chosen = self._chosen(cards)
         starts = [partial(self._setup.start, fitted(spec, card), (card,), share=share) for card in chosen]
         return InTurn(starts[0](), starts[1:]) if len(starts) > 1 else starts[0]()
@@ -72,7 +84,8 @@ class WindowPorts:
         Raises:
             GputunerError: it could not start.
         """
-        assert isinstance(spec, Tune | Bench)
+        assert isinstance(spec, Tune | Batch | Bench)
+        self._setup.check(spec)
         chosen = self._chosen(cards)
         steps = tuple(s for card in chosen for s in self._setup.dry_run(fitted(spec, card), (card,), share=share))
         return Planned(steps=steps, expected_s=sum(s.expected_s for s in steps))
@@ -148,6 +161,6 @@ class WindowPorts:
         return tuple(by_uuid[uuid] for uuid in uuids)
 
 
-def fitted(spec: Tune | Bench, card: CardInfo) -> Tune | Bench:
+def fitted(spec: Tune | Batch | Bench, card: CardInfo) -> Tune | Batch | Bench:
     """``spec`` for this card: the processor's benchmarks are shorter."""
     return replace(spec, cpu=card.is_cpu) if isinstance(spec, Bench) else spec

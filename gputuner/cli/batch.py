@@ -1,6 +1,5 @@
 """``batch``: batch size and precision of one training, a built-in or the user's own."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -74,7 +73,4 @@ def batch(
     if recipe and options.dry_run:
         output = context.output(options)
         output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
-        spec = replace(spec, recipe="", workload=STAND_IN)
-    elif recipe and options.simulate:
-        raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
     return measure(context, options, spec)
