@@ -154,7 +154,7 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
         return
     for each in ended:
         found = each.found
-        if name in ADVISING:
+        if name in ADVISING and (found.points or found.exit_code == 0):
             results.show_figures(output, found.points)
             results.show_limit(output, found.points, each.cards[0])
             more, model = _advise(options, found.run_id), results.model_of(found.points)

@@ -36,6 +36,7 @@ from gputuner.model.steps import (
     Warn,
     Watch,
     Work,
+    told_params,
 )
 
 SETTLED_C = 0.5
@@ -120,7 +121,7 @@ class Performer:
             index=self._index,
             total=max(self._total, self._index),
             label=label,
-            params=params,
+            params=told_params(params),
             expected_s=expected_s,
             remaining_s=self._remaining_s(expected_s),
             total_known=self._total_known and self._index <= self._total,

@@ -27,6 +27,7 @@ from gputuner.workloads.specs_recipe import RecipeSpec
 
 FIRST_BATCH, LAST_BATCH, FIRST_OF_RECIPE = 1, 1 << 16, 2
 """Of a training that nobody knows: small enough for a large model, and no end but the memory's."""
+OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
 FRAME, PACKAGE = '  File "', "gputuner"
 PROBE_STEP = 4
 """The second probe for the limit is so many times as large as the first."""
@@ -188,7 +189,7 @@ def own_frames(traceback: str) -> str:
     """Of a worker's traceback the frames outside of this program, and the error itself."""
     _, *frames = traceback.split(FRAME)
     kept = [frame for frame in frames if f"{PACKAGE}/workloads/" not in frame.replace("\\", "/").partition('"')[0]]
-    last = traceback.rstrip().splitlines()[-1:] if frames else []
+    last = [line.removeprefix(OWN_ERROR) for line in traceback.rstrip().splitlines()[-1:]] if frames else []
     text = "".join(FRAME + frame for frame in kept).rstrip()
     return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")
 

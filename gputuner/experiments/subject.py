@@ -8,9 +8,6 @@ from gputuner.workloads.specs import Precision, ResNet50Spec
 from gputuner.workloads.specs_recipe import RecipeSpec
 from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, Training
 
-PRIVATE = ("recipe", "folder")
-"""Params that say where the user's files lie: no figure holds them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:

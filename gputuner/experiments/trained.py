@@ -1,6 +1,6 @@
 """What a plan knows of a training so far, and one measurement of it."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
 from gputuner.advice.evidence import RATE_PHASES
@@ -8,12 +8,11 @@ from gputuner.analysis.memory import MemoryLine, fit_memory_line
 from gputuner.analysis.throughput import comparable_tops, fastest_batch, preferred_precision
 from gputuner.experiments.course import Attempt, Course
 from gputuner.experiments.precisions import support
-from gputuner.experiments.subject import PRIVATE
 from gputuner.experiments.tune_shape import Shape
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Step, StepResult, Trial, Work
+from gputuner.model.steps import Done, OutOfMemory, Step, StepResult, Trial, Work, told_params
 from gputuner.workloads.specs import PRECISIONS, Precision
 from gputuner.workloads.specs_recipe import RecipeSpec
 from gputuner.workloads.specs_training import Training
@@ -30,6 +29,10 @@ PROBE_SLOWER = 1.4
 """A processor's memory probe takes this much longer for a step (docs/measurements/cpu-memory.md)."""
 PATIENCE_S = 12.0
 """A check of a size that would take longer than this is content with two optimizer steps."""
+LARGEST = 1 << 20
+"""No training takes a larger batch."""
+SPILL_FROM, SPILL_SLOWER = 0.8, 4.0
+"""Memory this full, and a rate that many times below a smaller batch's, without any failed allocation: it spilled."""
 TWO_STEPS_BUDGET = 3.3
 """Budget of such a check in steps: the worker stops after the second if three more do not fit."""
 
@@ -60,6 +63,22 @@ class Trained:
     first_s: dict[int, float] = field(default_factory=lambda: {})
     """Seconds of the first iteration (libraries choose their kernels) by batch."""
     capacity_bytes: float | None = None
+    data_set: int | None = None
+    """Samples of the user's data set: no batch is larger."""
+    batch_norm: bool = False
+    """A batch of one sample cannot be trained on."""
+    told_lengths: bool = False
+    """Whether it was told that samples differ in length."""
+
+    @property
+    def most(self) -> int:
+        """No larger batch is tried: the data set, or what a trial takes at most."""
+        return min(self.data_set or LARGEST, LARGEST)
+
+    @property
+    def least(self) -> int:
+        """No smaller batch is recommended."""
+        return 2 if self.batch_norm else 1
 
     def keep(self, setting: Setting, batch: int, point: Point, trial: Trial) -> None:
         """Add a measured point."""
@@ -73,6 +92,10 @@ class Trained:
         first = trial.notes.get("first_iteration_s")
         if isinstance(first, int | float):
             self.first_s[batch] = float(first)
+        samples = trial.notes.get("data_set_samples")
+        if isinstance(samples, int) and samples > 0:
+            self.data_set = samples
+        self.batch_norm |= trial.notes.get("batch_norm") is True
 
     def line(self, setting: Setting) -> MemoryLine | None:
         """The memory line of ``setting``, if two batches or more are known."""
@@ -210,11 +233,6 @@ def train_point(
     )
 
 
-def told_params(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
-    """What a figure says of a trial's params: nothing of where the user's files lie."""
-    return {name: value for name, value in params.items() if name not in PRIVATE}
-
-
 def _precision(work: Work) -> Precision:
     return next(each for each in PRECISIONS if each == work.params["precision"])
 
@@ -287,10 +305,43 @@ def _measure(
         bounds = [b for b in (course.context.free_bytes, trial.memory.get("capacity_bytes")) if b]
         known.capacity_bytes = float(min(bounds)) if bounds else known.capacity_bytes
         point = train_point(course, shape, work, trial, result.conditions, phase)
+        if _spilled(course, shape, known, setting, trial, point):
+            return (yield from _spill(course, trial, point))
+        if trial.notes.get("shapes_vary") is True and not known.told_lengths:
+            known.told_lengths = True
+            yield from course.warn("lengths_vary", workload=shape.subject.name, shape=trial.notes.get("sample_shape", ""))
         if point.params["batch"] == work.params["batch"] and point.value > 0:
             known.keep(setting, int(work.params["batch"]), point, trial)
         yield from course.tell(point)
     return result
+
+
+def _spilled(course: Course, shape: Shape, known: Trained, setting: Setting, trial: Trial, point: Point) -> bool:
+    """Whether the driver put a part into system memory instead of failing (Windows, WSL).
+
+    More is allocated than the card has; or memory is nearly full, and the rate fell off a cliff without one failed
+    allocation (those are slow too, and no spill).
+    """
+    peak, total = trial.memory.get("allocated_peak_bytes"), course.context.card.memory_total_bytes
+    if shape.cpu or not peak or not total:
+        return False
+    if peak > total:
+        return True
+    smaller = [rate for batch, rate in known.rates.get(setting, {}).items() if batch < int(point.params["batch"])]
+    cliff = SPILL_SLOWER * point.value < max(smaller, default=0.0)
+    return cliff and peak >= SPILL_FROM * total and not trial.memory.get("allocator_retries")
+
+
+def _spill(course: Course, trial: Trial, point: Point) -> Generator[Step, StepResult, Attempt]:
+    """Tell it, and let it count as out of memory."""
+    yield from course.warn(
+        "memory_spill",
+        batch=int(point.params["batch"]),
+        peak_bytes=trial.memory["allocated_peak_bytes"],
+        total_bytes=course.context.card.memory_total_bytes or 0,
+    )
+    course.last = OutOfMemory(message="spilled to system memory", free_bytes=course.context.free_bytes)
+    return course.last
 
 
 def with_precision(setting: Setting, precision: Precision) -> Setting:

@@ -72,6 +72,11 @@ def limit(
         return
     yield from course.tell(_line_point(course, shape, setting, line))
     bracket = Bracket(ran=set(known.ran[setting]))
+    if predicted >= known.most:
+        ended = yield from _without_limit(course, shape, known, setting, predicted, bracket, keep_s)
+        if ended:
+            return
+        predicted = known.most
     if line.is_line:
         cost = check_cost(shape, known, setting, predicted)
         if course.fits(2 * (cost + shape.restart_s), keep_s):
@@ -117,11 +122,30 @@ def _probe_above_fixed(
     if line is None or predicted is None or line.fixed_bytes <= 0:
         return
     wanted = ceil(FIXED_MULTIPLE * line.fixed_bytes / line.per_sample_bytes)
-    batch = min(1 << (wanted - 1).bit_length(), predicted // 2)
+    batch = min(1 << (wanted - 1).bit_length(), predicted // 2, known.most)
     if wanted <= max(known.peaks[setting]) or batch <= max(known.ran[setting]):
         return
     if course.fits(3 * check_cost(shape, known, setting, batch), keep_s):
         yield from check(course, shape, known, setting, batch, label="train_memory", phase="memory")
+
+
+def _without_limit(
+    course: Course, shape: Shape, known: Trained, setting: Setting, predicted: int, bracket: Bracket, keep_s: float
+) -> Generator[Step, StepResult, bool]:
+    """Try the largest batch there is (the whole data set) and tell it; False where it does not run after all."""
+    most = known.most
+    roomy = most <= (1.0 - SAFE_MARGIN) * predicted
+    if most not in bracket.ran and course.fits(check_cost(shape, known, setting, most) + shape.restart_s, keep_s):
+        phase = "safe" if roomy else "limit"
+        yield from _check(course, shape, known, setting, most, bracket, "train_safe", phase=phase)
+        if bracket.fails is not None:
+            return False
+    safe = most if roomy else (yield from _safe(course, shape, known, setting, most, bracket, keep_s))
+    yield from course.tell(
+        _limit_point(course, shape, known, setting, most, predicted, bracket, whole=True),
+        _safe_point(course, shape, known, setting, most, safe, bracket),
+    )
+    return True
 
 
 def _multiple(batch: int) -> int:
@@ -185,7 +209,7 @@ def _safe(
             break
         lower = safe_batch(safe, multiple=_multiple(safe))
         safe = lower if lower < safe else 0
-    return safe
+    return safe if safe >= known.least else 0
 
 
 def _check(
@@ -232,15 +256,27 @@ def _line_point(course: Course, shape: Shape, setting: Setting, line: MemoryLine
 
 
 def _limit_point(
-    course: Course, shape: Shape, known: Trained, setting: Setting, value: int, predicted: int, bracket: Bracket
+    course: Course,
+    shape: Shape,
+    known: Trained,
+    setting: Setting,
+    value: int,
+    predicted: int,
+    bracket: Bracket,
+    *,
+    whole: bool = False,
 ) -> Point:
+    """``whole``: not memory limits it but the data set, or what a trial takes at most."""
     extra: dict[str, Scalar] = {"predicted": predicted, "runs": bracket.runs, "size_limit": bracket.size_limit}
     if bracket.fails is not None:
         extra["fails"] = bracket.fails
     if known.capacity_bytes is not None:
         extra["capacity_bytes"] = int(known.capacity_bytes)
-    params: dict[str, Scalar] = {**setting.named(), "verified": bracket.tight}
-    flags = () if bracket.tight else (Flag.EXTRAPOLATED,)
+    if whole:
+        extra["data_set_limit" if known.data_set is not None else "size_most"] = value
+    verified = value in bracket.ran if whole else bracket.tight
+    params: dict[str, Scalar] = {**setting.named(), "verified": verified}
+    flags = () if verified else (Flag.EXTRAPOLATED,)
     return course.make.figure(
         "batch_limit", shape.subject.name, float(value), "samples", params, flags=flags, extra=extra
     )

@@ -6,12 +6,12 @@ from gputuner.analysis.contention import CoRun, co_run
 from gputuner.analysis.limits import limit_flags
 from gputuner.analysis.trials import between_trials
 from gputuner.experiments.course import Course
-from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, told_params, train_point, train_work
+from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
 from gputuner.experiments.tune_training import NEAR_LIMIT
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Step, StepResult, Together, Trial
+from gputuner.model.steps import Done, Step, StepResult, Together, Trial, told_params
 
 JOBS = 2
 WARM_S = 1.5

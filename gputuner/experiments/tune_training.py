@@ -108,7 +108,7 @@ def _next_batch(
     """The next rung, or None where the ladder ends; a second format is worth more than one more rung."""
     rates = known.rates[setting]
     following = batch * 2
-    if following > shape.last_batch or not _room(known, setting, following):
+    if following > min(shape.last_batch, known.most) or not _room(known, setting, following):
         return None
     half = rates.get(batch // 2)
     if batch in rates and half is not None and len(rates) >= 3 and rates[batch] < half * (1.0 + KNEE_GAIN):
@@ -178,11 +178,11 @@ def _refine(course: Course, shape: Shape, known: Trained, keep_s: float) -> Gene
 def _unexplored(shape: Shape, known: Trained, setting: Setting) -> int | None:
     rates = known.rates[setting]
     smallest, largest, top = min(rates), max(rates), max(rates.values())
-    if smallest > 1 and rates[smallest] >= (1.0 - FASTEST_WITHIN) * top:
+    if smallest // 2 >= known.least and rates[smallest] >= (1.0 - FASTEST_WITHIN) * top:
         return smallest // 2
     half = rates.get(largest // 2)
     rising = half is None or rates[largest] >= half * (1.0 + KNEE_GAIN)
-    if rising and 2 * largest <= shape.last_batch and _room(known, setting, 2 * largest):
+    if rising and 2 * largest <= min(shape.last_batch, known.most) and _room(known, setting, 2 * largest):
         return 2 * largest
     return shape.usual_batch if shape.usual_batch < smallest else None
 

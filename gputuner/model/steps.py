@@ -1,6 +1,6 @@
 """Steps that a plan yields, and the outcomes it receives. Plans are generators: ``Step → StepResult``."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,6 +10,15 @@ from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 
 Runtime = Literal["torch", "kernels"]
+
+
+PRIVATE = ("recipe", "folder")
+"""Params that say where the user's files lie: neither events nor figures hold them."""
+
+
+def told_params(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """What events and figures say of a work's params."""
+    return {name: value for name, value in params.items() if name not in PRIVATE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

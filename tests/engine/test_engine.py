@@ -42,6 +42,15 @@ def work(behaviour: str = "ok", **fields: object) -> Work:
     return Work(label="trial", workload="scripted", params=params, measure_s=0.1, budget_s=1.0, **fields)
 
 
+def test_events_say_nothing_of_where_the_users_files_lie(bench: Bench):
+    asked = work(params={"recipe": "/home/someone/mine.py:make", "folder": "/home/someone", "batch": 2})
+    make, results = outcomes_of([asked])
+    events = list(bench.start(make))
+    (started,) = [event for event in events if isinstance(event, StepStarted)]
+    assert started.params == {"behaviour": "ok", "batch": 2}
+    assert isinstance(results[0], Done)
+
+
 def outcomes_of(steps: list[Work | Together]) -> tuple[Callable[[], Plan], list[StepResult]]:
     seen: list[StepResult] = []
 
