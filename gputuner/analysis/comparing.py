@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import copysign, erfc, hypot, inf, log, log1p, sqrt
+from math import hypot, inf, log, sqrt
 
+from gputuner.analysis.distributions import student_tail
 from gputuner.analysis.headlines import less_is_better
 from gputuner.analysis.statistics import NORMAL_975
 from gputuner.analysis.trials import BETWEEN_TRIALS, between_of
@@ -82,19 +83,7 @@ def worse_p(
     error, spread = hypot(*inner, *outer), hypot(*outer)
     if error <= 0:
         return float(change >= 0)
-    return student_p(-change / error, freedom * (error / spread) ** 4 if spread > 0 else inf)
-
-
-def student_p(t: float, freedom: float) -> float:
-    """Upper tail of Student's t.
-
-    By the normal deviate of Wallace (Annals of Mathematical Statistics 30, 1959): z = (8f + 1)/(8f + 3) ·
-    √(f · ln(1 + t²/f)); a tail of 0.1 % is at most a tenth too large from four degrees of freedom on.
-    """
-    z = t
-    if freedom < inf:
-        z = copysign((8.0 * freedom + 1.0) / (8.0 * freedom + 3.0) * sqrt(freedom * log1p(t * t / freedom)), t)
-    return 0.5 * erfc(z / sqrt(2.0))
+    return student_tail(-change / error, freedom * (error / spread) ** 4 if spread > 0 else inf)
 
 
 def _log_half(of: Bounds) -> float:

@@ -11,6 +11,7 @@ from math import exp, inf, log
 from statistics import fmean, variance
 from typing import TypeVar
 
+from gputuner.analysis.distributions import digamma, trigamma
 from gputuner.analysis.trials import BETWEEN_TRIALS
 
 TYPICAL = 0.02
@@ -75,31 +76,13 @@ def _common(variances: Sequence[tuple[float, int]]) -> tuple[float, float]:
     """
     if len(variances) < LEAST_ALIKE:
         return 0.0, 0.0
-    centred = [log(own) - _digamma(freedom / 2.0) + log(freedom / 2.0) for own, freedom in variances]
+    centred = [log(own) - digamma(freedom / 2.0) + log(freedom / 2.0) for own, freedom in variances]
     middle = fmean(centred)
-    excess = variance(centred) - fmean(_trigamma(freedom / 2.0) for _, freedom in variances)
+    excess = variance(centred) - fmean(trigamma(freedom / 2.0) for _, freedom in variances)
     low, high = 0.0, MOST_WEIGHT
-    if excess <= _trigamma(high / 2.0):
+    if excess <= trigamma(high / 2.0):
         return exp(middle), high
     for _ in range(50):
         weight = (low + high) / 2.0
-        low, high = (weight, high) if _trigamma(weight / 2.0) > excess else (low, weight)
-    return exp(middle + _digamma(high / 2.0) - log(high / 2.0)), high
-
-
-def _digamma(x: float) -> float:
-    """Abramowitz & Stegun 6.3.5 up to 6, from there 6.3.18."""
-    shift = 0.0
-    while x < 6.0:
-        shift -= 1.0 / x
-        x += 1.0
-    return shift + log(x) - 1.0 / (2.0 * x) - 1.0 / (12.0 * x**2) + 1.0 / (120.0 * x**4)
-
-
-def _trigamma(x: float) -> float:
-    """Abramowitz & Stegun 6.4.6 up to 6, from there 6.4.12."""
-    shift = 0.0
-    while x < 6.0:
-        shift += 1.0 / x**2
-        x += 1.0
-    return shift + 1.0 / x + 1.0 / (2.0 * x**2) + 1.0 / (6.0 * x**3) - 1.0 / (30.0 * x**5)
+        low, high = (weight, high) if trigamma(weight / 2.0) > excess else (low, weight)
+    return exp(middle + digamma(high / 2.0) - log(high / 2.0)), high

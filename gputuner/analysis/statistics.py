@@ -11,6 +11,7 @@ from math import ceil, exp, hypot, log, log10, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from gputuner.analysis.distributions import student_quantile
 from gputuner.model.points import Flag, Spread
 
 MINIMUM_BLOCKS = 20
@@ -118,20 +119,6 @@ def lag_one(values: Sequence[float] | Array) -> float:
     return min(max(0.0, r + (1.0 + 3.0 * r) / series.size), 0.999)
 
 
-def student_975(freedom: float) -> float:
-    """97.5 % point of Student's t by its expansion about the normal (Abramowitz & Stegun 26.7.5).
-
-    Right within 1 % from three degrees of freedom on, within 4 % at two.
-    """
-    z = NORMAL_975
-    terms = (
-        (z**3 + z) / 4.0,
-        (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0,
-        (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0,
-    )
-    return z + sum(term / freedom**power for power, term in enumerate(terms, start=1))
-
-
 def widening(n: int, length: int, rho: float) -> float:
     """Factor (≥ 1) by which a block bootstrap of a dependent series of ``n`` must be widened to cover 95 %.
 
@@ -145,7 +132,7 @@ def widening(n: int, length: int, rho: float) -> float:
     lags = np.arange(1, length)
     shown = 1.0 + 2.0 * float(np.sum((1.0 - lags / length) * rho**lags))
     worth = min(n / full, n / length)
-    student = student_975(max(worth - 1.0, 1.0)) / student_975(max(n - 1.0, 1.0))
+    student = student_quantile(0.975, max(worth - 1.0, 1.0)) / student_quantile(0.975, max(n - 1.0, 1.0))
     return max(1.0, sqrt(full / shown)) * max(1.0, student)
 
 

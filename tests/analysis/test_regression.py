@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.special import stdtr
 
-from gputuner.analysis.comparing import bounds, holm, improvement, student_p, worse_p
+from gputuner.analysis.comparing import bounds, holm, improvement, worse_p
 from gputuner.analysis.regression import (
     Verdict,
     benchmarks_of,
@@ -228,12 +227,6 @@ def test_the_p_value_of_a_difference_of_two_sessions():
     assert worse_p(before, [after, after], 0.02) == pytest.approx(0.0232, abs=0.0005)
     assert worse_p(before, [after], 0.02, 4.0) == pytest.approx(0.0798, abs=0.001)
     assert worse_p(point(n=3), [after]) is None
-
-
-@pytest.mark.parametrize("freedom", [4, 6, 10, 20, 100])
-def test_the_tail_of_student(freedom):
-    for t in (-3.0, 0.0, 1.0, 2.0, 4.0, 6.0):
-        assert student_p(t, freedom) == pytest.approx(stdtr(freedom, -t), rel=0.1)
 
 
 def test_among_twenty_equal_sessions_hardly_any_alarm():

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import digamma, polygamma
 
-from gputuner.analysis import session_spread
 from gputuner.analysis.session_spread import LEAST_SESSIONS, MOST_WEIGHT, TYPICAL, session_spreads
 
 
@@ -43,9 +41,3 @@ def test_too_few_sessions_are_not_believed():
     told = session_spreads({"a": [0.0] * (LEAST_SESSIONS - 1), "b": [0.0]}, {"a": "x", "b": "x"})
     assert (told["a"].deviation, told["a"].known) == (TYPICAL, False)
     assert "b" not in told
-
-
-@pytest.mark.parametrize("x", [0.25, 1.0, 2.0, 8.0, 30.0])
-def test_the_functions_of_the_logarithm_of_chi_squared(x):
-    assert session_spread._digamma(x) == pytest.approx(digamma(x), abs=1e-5)
-    assert session_spread._trigamma(x) == pytest.approx(polygamma(1, x), abs=1e-5)

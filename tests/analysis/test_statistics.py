@@ -16,7 +16,6 @@ from gputuner.analysis.statistics import (
     ratio_of_spreads,
     spread,
     spread_flags,
-    student_975,
     widening,
 )
 from gputuner.model.points import Flag, Spread
@@ -77,11 +76,6 @@ def test_lag_one_is_free_of_the_bias_of_short_series():
     assert mended == pytest.approx(0.4, abs=0.03)
     assert lag_one([0.103] * 40) < 0.03, "rounding of the mean is no dependence"
     assert lag_one([1.0]) == lag_one([1.0, 2.0] * 20) == 0.0
-
-
-@pytest.mark.parametrize(("freedom", "table"), [(3, 3.182), (4, 2.776), (10, 2.228), (30, 2.042), (1000, 1.962)])
-def test_student_is_the_tables(freedom, table):
-    assert student_975(freedom) == pytest.approx(table, rel=0.01)
 
 
 def test_widening_is_the_part_of_the_dependence_that_blocks_do_not_show():
