@@ -309,7 +309,9 @@ def _measure(
             return (yield from _spill(course, trial, point))
         if trial.notes.get("shapes_vary") is True and not known.told_lengths:
             known.told_lengths = True
-            yield from course.warn("lengths_vary", workload=shape.subject.name, shape=trial.notes.get("sample_shape", ""))
+            yield from course.warn(
+                "lengths_vary", workload=shape.subject.name, shape=trial.notes.get("sample_shape", "")
+            )
         if point.params["batch"] == work.params["batch"] and point.value > 0:
             known.keep(setting, int(work.params["batch"]), point, trial)
         yield from course.tell(point)

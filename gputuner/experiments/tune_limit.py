@@ -137,7 +137,7 @@ def _without_limit(
     roomy = most <= (1.0 - SAFE_MARGIN) * predicted
     if most not in bracket.ran and course.fits(check_cost(shape, known, setting, most) + shape.restart_s, keep_s):
         phase = "safe" if roomy else "limit"
-        yield from _check(course, shape, known, setting, most, bracket, "train_safe", phase=phase)
+        yield from _check(course, shape, known, setting, most, bracket, SAFE, phase=phase)
         if bracket.fails is not None:
             return False
     safe = most if roomy else (yield from _safe(course, shape, known, setting, most, bracket, keep_s))

@@ -17,6 +17,15 @@ _RUN: dict[str, str] = {
     "budget_from_here": N_("The time budget of {seconds:s} counts from here; loading torch was not part of it."),
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
     "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
+    "lengths_vary": N_(
+        "The samples that {workload} makes differ in length (here {shape}): what fits now may not fit when long ones "
+        "meet. Let batch(n) make the longest."
+    ),
+    "memory_spill": N_(
+        "Batch {batch} takes {peak_bytes:bytes} of a card with {total_bytes:bytes}: the driver put the rest into "
+        'system memory, far slower ("CUDA - Sysmem Fallback Policy" in the NVIDIA control panel). It counts as not '
+        "fitting."
+    ),
     "memory_unowned": N_(
         "{bytes:bytes} in use belong to no process that can be seen from here; usual causes are a killed training "
         "whose workers live on, another container, or a driver that has not cleaned up."

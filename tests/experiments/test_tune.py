@@ -173,7 +173,9 @@ def test_a_prediction_that_is_too_low_is_followed_upwards(lab):
     """The card holds a tenth more than it says (a cap that is not strict)."""
     card = lab.h200(24.0)
     card.usable = 1.1
-    (limit,) = run(lab, card, minutes=10.0).of("batch_limit")
+    context = lab.context_of(card, minutes=10.0)
+    context = replace(context, card=replace(context.card, memory_total_bytes=80 << 30))
+    (limit,) = lab.Performer(card).perform(Tune(minutes=10.0).plan(context)).of("batch_limit")
     fixed, per_sample = card.memory["bf16"]
     truth = int((card.usable * card.capacity - fixed) / per_sample)
     assert limit.params["verified"] is True

@@ -4,7 +4,8 @@
 ``make()`` gives a mapping, or any object with attributes, of: ``model``; ``batch(n)``, n samples in any nesting of
 tensors, lists, tuples and mappings; ``loss(model, batch)``, a scalar, not needed of a model that tells its own (an
 output with ``loss``, or ``training_step`` as Lightning has it); ``optimizer(parameters)``, not needed of a model with
-``configure_optimizers`` (else AdamW). It imports nothing of gputuner and runs in the user's own Python.
+``configure_optimizers`` (else AdamW); ``samples``, how many the data set has, if that shall be known. It imports
+nothing of gputuner and runs in the user's own Python.
 """
 
 import importlib
@@ -35,6 +36,8 @@ class Recipe:
     batch: Callable[[int], Any]
     loss: Callable[[Any, Any], torch.Tensor]
     optimizer: "Callable[[Any], torch.optim.Optimizer] | None"
+    samples: "int | None" = None
+    """Of the data set that is trained on."""
 
 
 def load(reference: str, folder: str) -> Recipe:
@@ -86,6 +89,7 @@ def _checked(given: Any, reference: str) -> Recipe:
         return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
     model, batch, loss, optimizer = (part(name) for name in ("model", "batch", "loss", "optimizer"))
+    samples = part("samples")
     if not isinstance(model, nn.Module):
         raise RecipeError(f"{reference} gives no model (a torch.nn.Module)")
     if not callable(batch):
@@ -94,10 +98,14 @@ def _checked(given: Any, reference: str) -> Recipe:
         raise RecipeError(f"the loss that {reference} gives is no function of model and batch")
     if optimizer is not None and not callable(optimizer):
         raise RecipeError(f"the optimizer that {reference} gives is no function of parameters")
+    if samples is not None and (not isinstance(samples, int) or isinstance(samples, bool) or samples < 1):
+        raise RecipeError(f"samples, the size of the data set, is {samples!r} in {reference}, no whole number above 0")
     if optimizer is None and callable(getattr(model, "configure_optimizers", None)):
         optimizer = _configured(model)
     own = _own_step if callable(getattr(model, "training_step", None)) else _own_loss
-    return Recipe(model=model, batch=batch, loss=cast(Any, loss or own), optimizer=cast(Any, optimizer))
+    return Recipe(
+        model=model, batch=batch, loss=cast(Any, loss or own), optimizer=cast(Any, optimizer), samples=samples
+    )
 
 
 def _own_step(model: Any, batch: Any) -> torch.Tensor:

@@ -4,12 +4,16 @@
 from typing import Any
 
 import torch
+from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPrivateUsage]
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.precision import autocast
 from gputuner.workloads.bodies.recipe import Recipe, RecipeError, load, mapped, optimizer_of, tensors
 from gputuner.workloads.bodies.training import TrainingStep
+
+COMPARED_UP_TO = 8
+"""Up to this size a second batch is made, to see whether samples differ in length; larger ones take long to make."""
 
 
 class _Batches:
@@ -56,6 +60,7 @@ class RecipeTraining(TrainingStep):
         super().__init__(device, batch=batch, precision=precision, channels_last=channels_last)
         torch.manual_seed(seed)
         self._recipe: Recipe = load(recipe, folder)
+        self._told: dict[str, Fact] = {}
         model = self._recipe.model.to(device.name)
         self.build(model, _Batches(self._made(batch)), _no_loss, optimizer=optimizer_of(self._recipe))
 
@@ -63,6 +68,10 @@ class RecipeTraining(TrainingStep):
         """A batch of ``count`` samples on the device, laid out as asked for."""
         made = self._recipe.batch(count)
         found = tensors(made)
+        self._told |= _shape(found, count)
+        if count <= COMPARED_UP_TO:
+            again = tensors(self._recipe.batch(count))
+            self._told["shapes_vary"] = [t.shape for t in found] != [t.shape for t in again]
         if not found:
             raise RecipeError("batch(n) of the recipe gives no tensor")
         sizes = {len(tensor) for tensor in found if tensor.dim()}
@@ -78,8 +87,23 @@ class RecipeTraining(TrainingStep):
         with autocast(self._device, self._precision):
             return self._recipe.loss(self._run, inputs)
 
+    def _facts(self) -> "dict[str, Fact]":
+        facts: dict[str, Fact] = {**super()._facts(), **self._told}
+        facts["batch_norm"] = any(isinstance(module, _BatchNorm) for module in self._model.modules())
+        if self._recipe.samples is not None:
+            facts["data_set_samples"] = self._recipe.samples
+        return facts
+
     def _samples(self, count: int) -> "tuple[Any, Any]":
         return self._made(count), None
+
+
+def _shape(found: "list[torch.Tensor]", count: int) -> "dict[str, Fact]":
+    """The shape of one sample in the largest tensor of a batch, as ``3x224x224``."""
+    whole = [tensor for tensor in found if tensor.dim() > 1 and len(tensor) == count]
+    if not whole:
+        return {}
+    return {"sample_shape": "x".join(map(str, max(whole, key=torch.numel).shape[1:]))}
 
 
 def _no_loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:

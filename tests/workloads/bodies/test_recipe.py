@@ -235,3 +235,51 @@ def make():
         seen = set((tmp_path / "seen.txt").read_text().split(";")) - {""}
         assert seen == {"9 True True", *({"9 False False", "6 True True"} if soak else ())}
         assert result["notes"].get("soaked") == ("evaluation partial_batch" if soak else None)
+
+
+RAGGED = """
+import random
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.last = nn.BatchNorm1d(2), nn.Linear(2, 1)
+    def forward(self, inputs):
+        return self.last(self.norm(inputs.transpose(1, 2)).mean(2))
+
+lengths = iter(LENGTHS)
+
+def make():
+    return {
+        "model": Model(),
+        "batch": lambda n: (torch.randn(n, next(lengths), 2), torch.randn(n, 1)),
+        "loss": lambda model, batch: nn.functional.mse_loss(model(batch[0]), batch[1]),
+        "samples": 1001,
+    }
+"""
+
+
+def test_c040_samples_that_differ_in_length_are_seen_and_the_length_is_told(tmp_path, written):
+    ragged = training(tmp_path, written(RAGGED.replace("LENGTHS", "[120, 420]")), batch=2).notes()
+    assert (ragged["shapes_vary"], ragged["sample_shape"]) == (True, "120x2")
+    longest = training(tmp_path, written(RAGGED.replace("LENGTHS", "[1900, 1900]"), "longest.py"), batch=2).notes()
+    assert (longest["shapes_vary"], longest["sample_shape"]) == (False, "1900x2")
+    large = training(tmp_path, written(RAGGED.replace("LENGTHS", "[1900]"), "large.py"), batch=64).notes()
+    assert "shapes_vary" not in large, "a large batch is not made twice"
+
+
+def test_c039_batch_norm_and_the_data_set_are_told(tmp_path, written):
+    notes = training(tmp_path, written(RAGGED.replace("LENGTHS", "[5, 5]")), batch=2).notes()
+    assert (notes["batch_norm"], notes["data_set_samples"]) == (True, 1001)
+    plain = training(tmp_path, written(PLAIN, "plain.py")).notes()
+    assert plain["batch_norm"] is False
+    assert "data_set_samples" not in plain
+
+
+@pytest.mark.parametrize("samples", ["0", "-3", "True", "1.5", "'many'"])
+def test_a_size_of_the_data_set_that_is_none_is_refused(tmp_path, written, samples):
+    text = RAGGED.replace("LENGTHS", "[5]").replace("1001", samples)
+    with pytest.raises(RecipeError, match="size of the data set"):
+        load(written(text), str(tmp_path))
