@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gputuner.advice.batch import usable_batch
+from gputuner.advice.data_set import DataSet, Epoch, data_set
 from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import make
 from gputuner.advice.snippets import accumulate
@@ -74,8 +75,9 @@ def accumulate_rule(evidence: Evidence) -> list[Advice]:
         largest, slower = usable
         needed = safe.value < effective or (slower and largest < effective)
         pair = _needed(effective, largest) if needed else _saving(effective, points)
-        if pair is not None:
-            found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, needed))
+        own = data_set(evidence, workload)
+        if pair is not None and (pair.micro > 1 or not own.batch_norm):
+            found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, needed, own))
     return found
 
 
@@ -107,6 +109,27 @@ def _peaks(points: dict[int, Point], micro: int, effective: int) -> tuple[float,
     return None if first is None or second is None else (first, second)
 
 
+def _epoch(own: DataSet, pair: Split) -> dict[str, Scalar]:
+    """Micro batches, windows and optimizer steps of an epoch, where the size of the data set is known.
+
+    A lonely last sample is dropped, so the epoch ends one earlier.
+    """
+    if own.samples is None:
+        return {}
+    lonely = own.lonely(pair.micro)
+    epoch = Epoch(samples=own.samples - lonely, micro=pair.micro, steps=pair.steps)
+    params: dict[str, Scalar] = {
+        "data_set": own.samples,
+        "micro_batches": epoch.micro_batches,
+        "last_micro": epoch.last_micro,
+        "epoch_steps": epoch.updates,
+    }
+    windows: dict[str, Scalar] = (
+        {"full_windows": epoch.full_windows, "rest": epoch.rest} if epoch.rest else {"even_windows": epoch.full_windows}
+    )
+    return {**params, **windows, **({"remainder_one": pair.micro} if lonely else {})}
+
+
 def _advice(
     evidence: Evidence,
     workload: str,
@@ -116,6 +139,7 @@ def _advice(
     safe: Point,
     largest: int,
     needed: bool,
+    own: DataSet,
 ) -> Advice:
     params: dict[str, Scalar] = {
         "workload": workload,
@@ -126,6 +150,7 @@ def _advice(
         "safe": int(safe.value),
         "needed": needed,
     }
+    params |= _epoch(own, pair)
     if needed:
         params["does_not_fit" if safe.value < evidence.effective_batch else "slow_at_once"] = evidence.effective_batch
         params["largest"] = largest
@@ -151,5 +176,5 @@ def _advice(
         [safe, *used],
         confidence=Confidence.MEASURED if tried else Confidence.MODEL,
         weight=8.0 if needed else 1.5,
-        snippet=accumulate(pair.micro, pair.steps, precision, cpu=evidence.card.is_cpu),
+        snippet=accumulate(pair.micro, pair.steps, precision, cpu=evidence.card.is_cpu, lonely=own.lonely(pair.micro)),
     )

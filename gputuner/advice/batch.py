@@ -1,5 +1,6 @@
 """Batch size: the fastest, and the largest that is safe."""
 
+from gputuner.advice.data_set import data_set
 from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import gain_from, make, scattered
 from gputuner.advice.snippets import loader
@@ -13,6 +14,8 @@ REFERENCE_BATCH = 32
 """What people start from; on a CPU a quarter of it."""
 CLIFF = 0.9
 """A batch below this share of the best rate is not recommended, even where it fits."""
+FIRST_PEAK = 1.2
+"""From this ratio on the peak of the first step is told beside that of later ones."""
 
 
 def fastest_rule(evidence: Evidence) -> list[Advice]:
@@ -45,6 +48,8 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             "still_rising": choice.batch == max(rates) and knee(rates) is None,
             "effective": evidence.effective_batch,
         }
+        own = data_set(evidence, workload)
+        params |= own.told(choice.batch)
         used = [points[choice.batch], points[reference], points[max(rates)]]
         beyond = choice.batch > evidence.effective_batch
         if beyond:
@@ -67,7 +72,7 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
                 if rates[reference] < choice.rate
                 else None,
                 weight=2.0,
-                snippet=loader(choice.batch, effective=evidence.effective_batch),
+                snippet=loader(choice.batch, effective=evidence.effective_batch, lonely=own.lonely(choice.batch)),
                 risk=beyond,
             )
         )
@@ -107,6 +112,10 @@ def safe_rule(evidence: Evidence) -> list[Advice]:
         if near and not scattered(near[-1]):
             params["limit_rate"] = near[-1].value
             points.append(near[-1])
+        own = data_set(evidence, limit.workload)
+        if own.lonely(int(safe.value)):
+            params |= own.told(int(safe.value))
+        params |= _first_peak(evidence, limit)
         named = {int(params[name]) for name in ("safe", "stay", "fastest") if name in params}
         points += [point for batch, point in rates.items() if batch in named]
         ran = params["verified"] is True
@@ -140,7 +149,12 @@ def _safe_params(limit: Point, safe: Point, evidence: Evidence) -> tuple[dict[st
     margin = safe.extra.get("margin", 0.0)
     if isinstance(margin, int | float) and margin > 0:
         params["margin"] = margin
-    if "fails" in limit.extra:
+    whole = [name for name in ("data_set_limit", "size_most") if name in limit.extra]
+    if whole:
+        params |= {name: limit.extra[name] for name in whole}
+        if found:
+            params["ran"] = int(limit.value)
+    elif "fails" in limit.extra:
         params["ran"] = int(limit.value)
         params["size_fails" if limit.extra.get("size_limit") is True else "memory_fails"] = limit.extra["fails"]
         if not found:
@@ -152,6 +166,26 @@ def _safe_params(limit: Point, safe: Point, evidence: Evidence) -> tuple[dict[st
     if not ran:
         params["untried"] = int(safe.value)
     return params, [limit, safe, *lines]
+
+
+def _first_peak(evidence: Evidence, limit: Point) -> dict[str, Scalar]:
+    """Both peaks of the largest size that ran, where the first step takes far more than later ones (autotuning)."""
+    setting = {name: limit.params[name] for name in ("precision", "channels_last")}
+    ran = [p for p in evidence.of("train_throughput", **setting) if p.workload == limit.workload]
+    told = [p for p in ran if isinstance(p.extra.get("first_peak_bytes"), int)]
+    if not told:
+        return {}
+    largest = max(told, key=lambda p: int(p.params["batch"]))
+    first, later = int(largest.extra["first_peak_bytes"]), int(largest.extra.get("allocated_peak_bytes", 0))
+    if not later or first < FIRST_PEAK * later:
+        return {}
+    params: dict[str, Scalar] = {
+        "peak_batch": int(largest.params["batch"]),
+        "first_peak_bytes": first,
+        "later_peak_bytes": later,
+    }
+    capacity = largest.extra.get("capacity_bytes")
+    return {**params, "headroom_bytes": max(0, int(capacity) - first)} if isinstance(capacity, int) else params
 
 
 def _stay(rates: dict[int, Point], safe: int, point: Point) -> dict[str, Scalar]:

@@ -7,15 +7,20 @@ accumulation also ``scheduler`` and ``max_norm``.
 AUTOCAST = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
 
 
-def loader(batch: int, *, effective: int | None = None) -> str:
+LONELY = "drop_last=True)  # the last batch would hold one sample, which batch norm cannot train on"
+
+
+def loader(batch: int, *, effective: int | None = None, lonely: bool = False) -> str:
     """A DataLoader of ``batch``; says where that is more than the owner's ``effective`` batch.
 
-    No sample is dropped: dropping the last, smaller batch would lose up to ``batch`` − 1 samples an epoch.
+    No sample is dropped (dropping the last, smaller batch would lose up to ``batch`` − 1 samples an epoch), but where
+    the last batch would hold a ``lonely`` sample that batch norm fails on.
     """
     care = ""
     if effective is not None and batch > effective:
         care = f"# more than {effective} samples per optimizer step: tune the learning rate anew\n"
-    return f"{care}loader = torch.utils.data.DataLoader(dataset, batch_size={batch}, shuffle=True)"
+    last = f", {LONELY}" if lonely else ")"
+    return f"{care}loader = torch.utils.data.DataLoader(dataset, batch_size={batch}, shuffle=True{last}"
 
 
 def precision(name: str, *, cpu: bool) -> str:
@@ -67,12 +72,12 @@ def channels_last() -> str:
     )
 
 
-def accumulate(micro: int, steps: int, name: str, *, cpu: bool) -> str:
+def accumulate(micro: int, steps: int, name: str, *, cpu: bool, lonely: bool = False) -> str:
     """One epoch with gradient accumulation in the number format ``name`` that keeps the effective batch.
 
     Every sample counts alike: a micro batch is weighed by its share of the samples of its window, also where the
     epoch cuts the last window short. Unscaling, clipping, optimizer, scaler and scheduler act once per window, in
-    this order; a step that the scaler skips moves no schedule.
+    this order; a step that the scaler skips moves no schedule. ``lonely`` as of ``loader``.
     """
     effective = micro * steps
     scaled = name == "fp16"
@@ -80,10 +85,12 @@ def accumulate(micro: int, steps: int, name: str, *, cpu: bool) -> str:
     lines = [
         f"# {micro} x {steps} = {effective} samples per optimizer step. Batch norm sees {micro} samples at a time:",
         "# a model with it is not trained exactly as with the whole batch at once.",
-        f"loader = torch.utils.data.DataLoader(dataset, batch_size={micro}, shuffle=True)",
+        loader(micro, lonely=lonely),
+        f"samples = {f'len(loader) * {micro}' if lonely else 'len(dataset)'}  # of an epoch",
+        f"steps_per_epoch = -(-samples // {effective})  # set schedules by it, anew for every batch size",
         *_set_up(name, cpu=cpu),
         "",
-        "left, held = len(dataset), 0  # samples of this epoch to come, samples of this window done",
+        "left, held = samples, 0  # samples of this epoch to come, samples of this window done",
         "optimizer.zero_grad(set_to_none=True)",
         "for inputs, targets in loader:",
         *_to_device(cpu=cpu),

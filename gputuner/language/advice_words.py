@@ -25,6 +25,26 @@ _POWER = (
 _BATCH_NORM = N_(
     "Batch norm sees {micro} samples at a time, so a model with it is not trained exactly as with {effective} at once."
 )
+_EPOCH = (
+    N_(
+        "An epoch of {data_set} samples is {micro_batches} micro batches, the last of {last_micro}: {full_windows} "
+        "full windows of {steps} and a rest of {rest}, which takes a step of its own, weighed by its own samples: "
+        "{epoch_steps} optimizer steps."
+    ),
+    N_(
+        "An epoch of {data_set} samples is {micro_batches} micro batches: {even_windows} full windows of {steps}, and "
+        "as many optimizer steps."
+    ),
+)
+_ONCE = N_("Clipping, optimizer, scaler and scheduler act once per {steps} micro batches, in the order of the code.")
+_REMAINDER = N_(
+    "Of {data_set} samples the last batch of {remainder_one} holds one, which batch norm cannot train on: drop it "
+    "(drop_last=True) or take another size."
+)
+_AT_SIZE = (
+    N_("With {data_set} samples an epoch is {epoch_steps} optimizer steps at this size: set schedules by that."),
+    _REMAINDER,
+)
 _AGAINST = (
     N_("{reference_batch} gives {reference_rate:samples/s}."),
     N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
@@ -39,6 +59,8 @@ _MEMORY_SOURCE = N_(
 )
 _SIZES = (
     N_("{ran} ran."),
+    N_("{data_set_limit} is the whole data set: it limits the batch, not memory."),
+    N_("{size_most} is the largest size that is tried; memory would hold more."),
     N_("{memory_fails} did not fit."),
     N_("{size_fails} fails with an error that does not name memory."),
     N_("Nothing between {untried_from} and {untried_to} was tried."),
@@ -46,6 +68,11 @@ _SIZES = (
     N_("Peak memory does not grow in a line; that it reaches the card's memory near {rough_limit} is a rough guess."),
     N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
     N_("{untried} itself was not tried."),
+    N_(
+        "The first step of {peak_batch} takes {first_peak_bytes:bytes}, later ones {later_peak_bytes:bytes}: it leaves "
+        "{headroom_bytes:bytes}. Without cuDNN's autotuner the first takes less, and all may be slower."
+    ),
+    _REMAINDER,
     N_("At {safe} the rate is {safe_rate:samples/s}."),
     N_(
         "The rate at {rate_unknown} was not measured; at {largest_measured}, the largest measured, it is "
@@ -57,12 +84,22 @@ ADVICE: dict[str, AdviceWords] = {
     "batch.fastest": AdviceWords(
         title=N_("Batch size {batch}"),
         action=N_("Train {workload} with a batch of {batch} in {precision}."),
-        why=(N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."), *_AGAINST, *_BEYOND),
+        why=(
+            N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
+            *_AGAINST,
+            *_BEYOND,
+            *_AT_SIZE,
+        ),
     ),
     "batch.fastest:rising": AdviceWords(
         title=N_("Batch size {batch} or more"),
         action=N_("Train {workload} with a batch of {batch} in {precision}, or more where it fits."),
-        why=(N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."), _AGAINST[0], *_BEYOND),
+        why=(
+            N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."),
+            _AGAINST[0],
+            *_BEYOND,
+            *_AT_SIZE,
+        ),
     ),
     "batch.fastest:beyond": AdviceWords(
         title=N_("Batch size {batch}, or {within} without tuning anew"),
@@ -70,7 +107,12 @@ ADVICE: dict[str, AdviceWords] = {
             "Train {workload} with a batch of {batch} in {precision} and tune the learning rate anew, or stay at "
             "{within}."
         ),
-        why=(N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."), *_BEYOND, *_AGAINST),
+        why=(
+            N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
+            *_BEYOND,
+            *_AGAINST,
+            *_AT_SIZE,
+        ),
     ),
     "batch.safe_limit": AdviceWords(
         title=N_("Largest safe batch: {safe}"),
@@ -122,8 +164,14 @@ ADVICE: dict[str, AdviceWords] = {
             N_("{does_not_fit} samples at once do not fit safely in {precision}; {safe} do."),
             N_("{slow_at_once} samples at once fit, but are slower than {largest}."),
             N_("At {micro} the rate is {rate:samples/s}."),
-            N_("{other_micro} × {other_steps} would fill the memory better, but makes it {other_effective}."),
+            N_(
+                "{other_micro} × {other_steps} would fill the memory better, but makes it {other_effective} "
+                "({other_change:change})."
+            ),
+            *_EPOCH,
+            _ONCE,
             _BATCH_NORM,
+            _REMAINDER,
         ),
     ),
     "batch.accumulate:saves": AdviceWords(
@@ -134,7 +182,10 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("{micro} needs {memory_micro_bytes:bytes}, {effective} at once {memory_effective_bytes:bytes}."),
             N_("At {micro} the rate is {rate:samples/s}, within 1.5 % of the best measured."),
+            *_EPOCH,
+            _ONCE,
             _BATCH_NORM,
+            _REMAINDER,
         ),
     ),
     "host.governor": AdviceWords(

@@ -15,6 +15,36 @@ def test_c047_target_64_of_which_24_fit():
     assert told.other_change == pytest.approx(0.125)
 
 
+def test_c047_the_advice_keeps_64_and_says_what_24_would_give(lab):
+    points = [lab.rate(f"r{b}", b, v) for b, v in ((8, 500.0), (16, 700.0))] + lab.limits(26, 24, 16)
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=64))
+    assert told.params["effective"] == told.params["micro"] * told.params["steps"] == 64
+    assert told.params["other_effective"] == 72
+    assert told.params["other_change"] == pytest.approx(0.125)
+
+
+def test_c048_the_epoch_of_1000_samples_is_told(lab):
+    """63 micro batches of 16, the last of 8: 15 full windows of 4 and a rest of 3."""
+    own = {"data_set_samples": 1000, "allocated_peak_bytes": 1 << 30}
+    points = [lab.rate(f"r{b}", b, v, extra=own) for b, v in ((8, 500.0), (16, 700.0))] + lab.limits(20, 18, 16)
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=64))
+    named = ("micro", "steps", "micro_batches", "last_micro", "full_windows", "rest", "epoch_steps")
+    assert [told.params[name] for name in named] == [16, 4, 63, 8, 15, 3, 16]
+    assert "even_windows" not in told.params
+
+
+def test_c039_micro_batches_that_leave_one_sample_to_batch_norm(lab):
+    """1001 samples in micro batches of 10: the last is dropped, 100 are left."""
+    own = {"data_set_samples": 1001, "batch_norm": True}
+    points = [lab.rate(f"r{b}", b, v, extra=own) for b, v in ((5, 500.0), (10, 700.0))] + lab.limits(12, 10, 10)
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(points), effective_batch=20))
+    assert told.params["remainder_one"] == 10
+    assert (told.params["micro_batches"], told.params["even_windows"], told.params["epoch_steps"]) == (100, 50, 50)
+    assert "drop_last=True" in told.snippet
+    one = [lab.rate("r1", 1, 500.0, extra=own), *lab.limits(2, 2, 1)]
+    assert accumulate_rule(lab.Evidence(card=lab.card(), points=tuple(one), effective_batch=3)) == []
+
+
 @given(st.integers(1, 4096), st.integers(1, 4096))
 def test_the_effective_batch_is_always_kept(effective, largest):
     told = split(effective, largest)

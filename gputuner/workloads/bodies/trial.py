@@ -149,6 +149,9 @@ class Trial:
         if self._device.name == "cpu" and first_s > self._left_s():
             return self._result(body, [first_s], span, steady=False, too_slow=True)
         self._deadline = time.monotonic() + self._request.budget_s
+        peak = self._device.memory().get("allocated_peak_bytes")
+        if peak is not None:
+            self._notes["first_peak_bytes"] = peak
         self._device.clear_peak()
         second_s, span = self._one(body)
         if LEAST_WINDOWS * second_s > self._left_s():

@@ -2,7 +2,8 @@ import pytest
 
 pytest.importorskip("torch")
 
-from gputuner.workloads.bodies.trial import Request, iterations_for, settled, window_s
+from gputuner.workloads.bodies.cpu import CpuDevice
+from gputuner.workloads.bodies.trial import Control, Request, Trial, iterations_for, settled, window_s
 
 
 @pytest.mark.parametrize(("measure_s", "expected"), [(0.2, 0.01), (0.6, 0.01), (3.0, 0.05), (6.0, 0.1), (3600.0, 0.1)])
@@ -28,3 +29,48 @@ def test_a_request_is_read_from_its_message():
     request = Request.from_message(message)
     assert (request.id, request.params, request.warmup_s, request.barrier, request.seed) == ("7", {}, None, False, 0)
     assert Request.from_message({**message, "warmup_s": 0}).warmup_s == 0.0
+
+
+class Peaks(CpuDevice):
+    """Whose allocator peaks in the first iteration, as with cuDNN's autotuner."""
+
+    def __init__(self, first: int, later: int) -> None:
+        super().__init__(None)
+        self.first, self.later, self.cleared = first, later, 0
+
+    def clear_peak(self) -> None:
+        self.cleared += 1
+
+    def memory(self):
+        return {"allocated_peak_bytes": self.first if self.cleared < 2 else self.later}
+
+
+class Nothing:
+    """A body that does nothing."""
+
+    def __init__(self):
+        self.work = {"samples": 8.0}
+
+    def probe(self, left_s):
+        return None
+
+    def iterate(self):
+        sum(range(1000))
+
+    def mark(self):
+        pass
+
+    def relative_error(self):
+        return None
+
+    def notes(self):
+        return {}
+
+
+def test_c045_the_peak_of_the_first_iteration_is_told_beside_that_of_later_ones():
+    device = Peaks(9849 << 20, 5016 << 20)
+    request = Request(id="t", workload="none", params={}, measure_s=0.05, budget_s=20.0, warmup_s=0.0)
+    control = Control(send=lambda _: None, stopped=lambda: False, wait_for_go=lambda: True)
+    result = Trial(request, device, control).perform(Nothing)
+    assert result["notes"]["first_peak_bytes"] == 9849 << 20
+    assert result["memory"]["allocated_peak_bytes"] == 5016 << 20
