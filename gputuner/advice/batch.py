@@ -115,6 +115,8 @@ def safe_rule(evidence: Evidence) -> list[Advice]:
         own = data_set(evidence, limit.workload)
         if own.lonely(int(safe.value)):
             params |= own.told(int(safe.value))
+        if own.shape:
+            params["sample_shape"] = own.shape
         params |= _first_peak(evidence, limit)
         named = {int(params[name]) for name in ("safe", "stay", "fastest") if name in params}
         points += [point for batch, point in rates.items() if batch in named]
@@ -173,11 +175,11 @@ def _first_peak(evidence: Evidence, limit: Point) -> dict[str, Scalar]:
     setting = {name: limit.params[name] for name in ("precision", "channels_last")}
     ran = [p for p in evidence.of("train_throughput", **setting) if p.workload == limit.workload]
     told = [p for p in ran if isinstance(p.extra.get("first_peak_bytes"), int)]
-    if not told:
+    if not told or evidence.card.is_cpu:
         return {}
     largest = max(told, key=lambda p: int(p.params["batch"]))
     first, later = int(largest.extra["first_peak_bytes"]), int(largest.extra.get("allocated_peak_bytes", 0))
-    if not later or first < FIRST_PEAK * later:
+    if not later or first < FIRST_PEAK * later or largest.extra.get("autotune") is not True:
         return {}
     params: dict[str, Scalar] = {
         "peak_batch": int(largest.params["batch"]),

@@ -46,6 +46,8 @@ class DataSet:
 
     samples: int | None
     batch_norm: bool
+    shape: str = ""
+    """Of one sample as it was tried, as ``3x224x224``; empty: not known."""
 
     def lonely(self, batch: int) -> bool:
         """Whether the last batch holds one sample that batch norm cannot train on."""
@@ -67,4 +69,8 @@ def data_set(evidence: Evidence, workload: str) -> DataSet:
     extras = [p.extra for p in reversed(evidence.of("train_throughput")) if p.workload == workload]
     counts = (extra.get("data_set_samples") for extra in extras)
     samples = next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n > 0), None)
-    return DataSet(samples=samples, batch_norm=any(extra.get("batch_norm") is True for extra in extras))
+    return DataSet(
+        samples=samples,
+        batch_norm=any(extra.get("batch_norm") is True for extra in extras),
+        shape=next((str(extra["sample_shape"]) for extra in extras if extra.get("sample_shape")), ""),
+    )

@@ -68,6 +68,7 @@ _SIZES = (
     N_("Peak memory does not grow in a line; that it reaches the card's memory near {rough_limit} is a rough guess."),
     N_("{safe} leaves a margin of {margin:fraction} for evaluation, longer samples and others on the card."),
     N_("{untried} itself was not tried."),
+    N_("Tried with samples of {sample_shape}; longer ones need more."),
     N_(
         "The first step of {peak_batch} takes {first_peak_bytes:bytes}, later ones {later_peak_bytes:bytes}: it leaves "
         "{headroom_bytes:bytes}. Without cuDNN's autotuner the first takes less, and all may be slower."

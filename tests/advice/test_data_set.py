@@ -64,6 +64,7 @@ def test_c045_both_peaks_are_told_where_the_first_step_takes_far_more(lab):
     """10240 MiB; batch 8 takes 9849 MiB in its first step, 5016 in those after: 391 are left."""
     mib = 1 << 20
     peaks = {"first_peak_bytes": 9849 * mib, "allocated_peak_bytes": 5016 * mib, "capacity_bytes": 10240 * mib}
+    peaks["autotune"] = True
     points = [lab.rate("a", 4, 90.0), lab.rate("b", 8, 100.0, extra=peaks), *lab.limits(9, 8, 8)]
     (told,) = safe_rule(lab.Evidence(card=lab.card(), points=tuple(points)))
     named = ("peak_batch", "first_peak_bytes", "later_peak_bytes", "headroom_bytes")
@@ -72,6 +73,19 @@ def test_c045_both_peaks_are_told_where_the_first_step_takes_far_more(lab):
     points[1] = lab.rate("b", 8, 100.0, extra=level)
     (told,) = safe_rule(lab.Evidence(card=lab.card(), points=tuple(points)))
     assert "first_peak_bytes" not in told.params
+    points[1] = lab.rate("b", 8, 100.0, extra={**peaks, "autotune": False})
+    (told,) = safe_rule(lab.Evidence(card=lab.card(), points=tuple(points)))
+    assert "first_peak_bytes" not in told.params, "not of the autotuner"
+
+
+def test_c040_the_length_that_was_tried_is_told(lab):
+    points = [
+        lab.rate("a", 16, 90.0),
+        lab.rate("b", 32, 100.0, extra={"sample_shape": "1900"}),
+        *lab.limits(45, 40, 32),
+    ]
+    (told,) = safe_rule(lab.Evidence(card=lab.card(), points=tuple(points)))
+    assert told.params["sample_shape"] == "1900"
 
 
 @pytest.mark.parametrize("name", ["data_set_limit", "size_most"])

@@ -109,15 +109,17 @@ def test_c044_what_fails_after_out_of_memory_in_the_same_process_is_no_size(lab,
 
 
 CUDNN = UserCodeFailed(message="cuDNN error: CUDNN_STATUS_NOT_SUPPORTED", traceback="", reason="unsupported")
+NONZERO = UserCodeFailed(message="nonzero is not supported for tensors with more than INT_MAX elements", traceback="")
 
 
 @pytest.mark.parametrize("limit_only", [False, True])
-def test_c046_an_ambiguous_error_above_a_size_is_a_size_limit(lab, limit_only):
+@pytest.mark.parametrize("error", [CUDNN, NONZERO])
+def test_c046_an_ambiguous_error_above_a_size_is_a_size_limit(lab, limit_only, error):
     """Above 512 with 9000 MiB free."""
     card = case_card(lab, 24564, 500.0, 15.0)
 
     def script(step):
-        return CUDNN if isinstance(step, Work) and step.params["batch"] > 512 else None
+        return error if isinstance(step, Work) and step.params["batch"] > 512 else None
 
     told = played(lab, card, script, limit_only=limit_only, minutes=10.0)
     (limit,) = told.of("batch_limit")

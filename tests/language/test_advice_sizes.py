@@ -50,6 +50,11 @@ def test_c039_a_last_batch_of_one_sample_is_warned_of(rule):
     assert "drop_last" not in why(rule, workload="w", precision="fp32", batch=143, verified=True, data_set=1001)
 
 
+def test_c040_the_length_that_was_tried_is_said():
+    told = why("batch.safe_limit", workload="w", precision="fp32", safe=40, verified=True, sample_shape="1900")
+    assert "Tried with samples of 1900" in told
+
+
 def test_c037_and_c045_what_limits_and_both_peaks_are_said():
     told = why("batch.safe_limit", workload="w", precision="fp32", safe=60000, verified=True, data_set_limit=60000)
     assert "60000 is the whole data set" in told

@@ -68,10 +68,11 @@ class RecipeTraining(TrainingStep):
         """A batch of ``count`` samples on the device, laid out as asked for."""
         made = self._recipe.batch(count)
         found = tensors(made)
-        self._told |= _shape(found, count)
+        self._told = {**_shape(found, count), **self._told}
         if count <= COMPARED_UP_TO:
             again = tensors(self._recipe.batch(count))
-            self._told["shapes_vary"] = [t.shape for t in found] != [t.shape for t in again]
+            varied = [tensor.shape for tensor in found] != [tensor.shape for tensor in again]
+            self._told["shapes_vary"] = varied or self._told.get("shapes_vary") is True
         if not found:
             raise RecipeError("batch(n) of the recipe gives no tensor")
         sizes = {len(tensor) for tensor in found if tensor.dim()}
@@ -87,9 +88,14 @@ class RecipeTraining(TrainingStep):
         with autocast(self._device, self._precision):
             return self._recipe.loss(self._run, inputs)
 
+    def _has_batch_norm(self) -> bool:
+        return any(isinstance(module, _BatchNorm) for module in self._model.modules())
+
+    def _fewest(self) -> int:
+        return 2 if self._has_batch_norm() else 1
+
     def _facts(self) -> "dict[str, Fact]":
-        facts: dict[str, Fact] = {**super()._facts(), **self._told}
-        facts["batch_norm"] = any(isinstance(module, _BatchNorm) for module in self._model.modules())
+        facts: dict[str, Fact] = {**super()._facts(), **self._told, "batch_norm": self._has_batch_norm()}
         if self._recipe.samples is not None:
             facts["data_set_samples"] = self._recipe.samples
         return facts

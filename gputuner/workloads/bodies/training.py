@@ -119,26 +119,32 @@ class TrainingStep:
             return self._loss(self._run(self._laid_out(inputs)), targets)
 
     def probe(self, left_s: float) -> Probe | None:
-        """One sample forward and back, on processors in half precision (FP16 may take 1000 × as long as FP32 there).
+        """A sample forward and back, on processors in half precision (FP16 may take 1000 × as long as FP32 there).
 
         No optimizer step: the weights that are trained later stay as they are.
         """
-        if self._device.name != "cpu" or self._precision not in ("fp16", "bf16") or self._batch == 1:
+        fewest = self._fewest()
+        if self._device.name != "cpu" or self._precision not in ("fp16", "bf16") or self._batch <= fewest:
             return None
-        one = self._samples(1)
-        seconds = self._probe_s(*one)
-        if seconds * self._batch > REPEAT_FROM * left_s and seconds < REPEAT_UP_TO * left_s:
-            seconds = self._probe_s(*one)
-        expected_s = seconds * self._batch
-        if expected_s > left_s and self._batch > MORE_SAMPLES and seconds * MORE_SAMPLES < REPEAT_UP_TO * left_s:
+        few, share = self._samples(fewest), self._batch / fewest
+        seconds = self._probe_s(*few)
+        if seconds * share > REPEAT_FROM * left_s and seconds < REPEAT_UP_TO * left_s:
+            seconds = self._probe_s(*few)
+        expected_s = seconds * share
+        more = self._batch > MORE_SAMPLES and seconds * MORE_SAMPLES / fewest < REPEAT_UP_TO * left_s
+        if expected_s > left_s and more:
             more_s = self._probe_s(*self._samples(MORE_SAMPLES))
-            expected_s = seconds + max(0.0, more_s - seconds) / (MORE_SAMPLES - 1) * (self._batch - 1)
+            expected_s = seconds + max(0.0, more_s - seconds) / (MORE_SAMPLES - fewest) * (self._batch - fewest)
         return Probe(
             seconds=seconds,
-            work={name: amount / self._batch for name, amount in self.work.items()},
+            work={name: amount / share for name, amount in self.work.items()},
             expected_s=expected_s,
-            notes={"measured_batch": 1, **self._facts()},
+            notes={"measured_batch": fewest, **self._facts()},
         )
+
+    def _fewest(self) -> int:
+        """Samples that can be trained on at once at least."""
+        return 1
 
     def _samples(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         inputs, targets = self._source.take()

@@ -283,3 +283,28 @@ def test_a_size_of_the_data_set_that_is_none_is_refused(tmp_path, written, sampl
     text = RAGGED.replace("LENGTHS", "[5]").replace("1001", samples)
     with pytest.raises(RecipeError, match="size of the data set"):
         load(written(text), str(tmp_path))
+
+
+NORMED = """
+import torch
+from torch import nn
+
+def make():
+    return {
+        "model": nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.Linear(3, 1)),
+        "batch": lambda n: torch.randn(n, 4),
+        "loss": lambda model, batch: model(batch).square().mean(),
+    }
+"""
+
+
+def test_c039_the_workers_own_probe_never_trains_batch_norm_on_one_sample(tmp_path, written):
+    reference = written(NORMED)
+    with pytest.raises(ValueError, match="Expected more than 1 value per channel"):
+        training(tmp_path, reference, batch=1).iterate()
+    body = training(tmp_path, reference, batch=8, precision="bf16")
+    probe = body.probe(10.0)
+    assert probe.notes["measured_batch"] == 2
+    assert probe.work == {"samples": 2.0}
+    assert probe.expected_s == pytest.approx(4 * probe.seconds)
+    assert training(tmp_path, reference, batch=2, precision="bf16").probe(10.0) is None
