@@ -75,7 +75,8 @@ def first_failed(course: Course, shape: Shape, result: Attempt, batch: int) -> G
         case OutOfMemory() if batch > 1:
             return max(1, batch // 4)
         case OutOfMemory(free_bytes=free):
-            free = free if free is not None else course.context.free_bytes
+            before = course.context.free_bytes  # what was free when the trial failed had been taken by the trial itself
+            free = before if before is not None else free
             extra: dict[str, Scalar] = {} if free is None else {"free_bytes": free}
             yield from course.warn("does_not_fit", workload=shape.subject.name, batch=1, **extra)
         case UserCodeFailed(message=message, reason=reason) if reason != "unsupported":

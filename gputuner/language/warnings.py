@@ -16,7 +16,10 @@ from gputuner.model.quantities import Quantity
 _RUN: dict[str, str] = {
     "budget_from_here": N_("The time budget of {seconds:s} counts from here; loading torch was not part of it."),
     "batch_hole": N_("Batch {batch} did not fit although more should; larger ones are tried."),
-    "does_not_fit": N_("{workload} does not fit even at batch {batch}; {free_bytes:bytes} of memory are free."),
+    "does_not_fit": N_(
+        "{workload} does not fit even at batch {batch}: it needs more than the {free_bytes:bytes} of memory that were "
+        "free. End what else holds memory, or make samples or model smaller; gradient checkpointing also helps."
+    ),
     "lengths_vary": N_(
         "The samples that {workload} makes differ in length (here {shape}): what fits now may not fit when long ones "
         "meet. Let batch(n) make the longest."

@@ -61,7 +61,7 @@ def test_c042_nothing_fits_beside_other_programs(lab):
     with pytest.raises(DoesNotFit) as ended:
         Heard(card).perform(Batch(**RECIPE).plan(lab.context_of(card, free_bytes=592 * MIB)))
     assert ended.value.exit_code is ExitCode.DOES_NOT_FIT
-    assert [warned.params["free_bytes"] for warned in heard.warned] == [1 << 20]
+    assert [warned.params["free_bytes"] for warned in heard.warned] == [592 * MIB]
     assert sizes(heard)[-1] == 1
     assert heard.points == []
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gputuner.language.advice import advice_why
+from gputuner.language.warnings import warning
 from gputuner.model.advice import Advice, Confidence
 
 MIB = 1 << 20
@@ -15,6 +16,12 @@ def why(rule, **params):
 def accumulated(**more):
     shared = {"workload": "mine.py:make", "precision": "fp32", "effective": 64, "micro": 16, "steps": 4}
     return why("batch.accumulate", **shared, safe=24, needed=True, does_not_fit=64, **more)
+
+
+def test_c042_what_does_not_fit_is_told_with_free_memory_and_what_to_do():
+    told = warning("does_not_fit", {"workload": "mine.py:make", "batch": 1, "free_bytes": 592 * MIB})
+    assert "592 MiB" in told
+    assert "End what else holds memory" in told
 
 
 def test_c047_another_effective_batch_is_named_with_its_change():
