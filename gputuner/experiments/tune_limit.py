@@ -24,6 +24,8 @@ TRIES = 8
 """Sizes tried for the limit at most."""
 TIGHT = 0.06
 """The limit counts as found where the smallest size that failed lies this share above the largest that ran, or less."""
+ROUNDED = 0.02
+"""Rounding may move a size tried for the limit by this share: what was found should lie within 3 % of the truth."""
 SAFE_TRIES = 3
 """Sizes tried for the safe batch at most."""
 
@@ -153,8 +155,8 @@ def _multiple(batch: int) -> int:
 
 
 def _step_of(batch: int) -> int:
-    """Sizes are tried in steps of this: eights where eight is less than what counts as close."""
-    return 8 if batch * TIGHT >= 8 else 1
+    """Sizes are tried in steps of this: eights where rounding to them moves a size little."""
+    return 8 if batch * ROUNDED >= 8 else 1
 
 
 def _verify(
