@@ -8,13 +8,13 @@ from gputuner.cli.streams import guarded
 from gputuner.cli.usage import asked_language
 from gputuner.language.words import N_, _, set_language
 
-ABOUT = N_("Opens the window: Monitor, Tune, Benchmarks and Sessions. FILE is a stored session to show.")
+ABOUT = N_("Opens the window: Monitor, Tune, Training, Benchmarks and Sessions. FILE is a stored session to show.")
 COMMAND_LINE = N_("Without a window: gputuner --cli COMMAND; see gputuner --cli --help.")
 OPTIONS: tuple[tuple[str, str], ...] = (
-    ("--gpu SEL", N_("The card that Tune and Benchmarks start with: UUID, its beginning, PCI bus id, index or `cpu`.")),
+    ("--gpu SEL", N_("The card that experiments start with: UUID, its beginning, PCI bus id, index or `cpu`.")),
     ("--share", N_("Measure although others compute on the card; results are flagged as shared.")),
     ("--memory-cap GIB", N_("Treat the card as having this much memory, in GiB.")),
-    ("--minutes M", N_("Time budget that Tune and Benchmarks start with, in minutes.")),
+    ("--minutes M", N_("Time budget that experiments start with, in minutes.")),
     ("--simulate CARD", N_("Use a simulated card of the catalogue, such as rtx-4090-48g; repeat it for several.")),
     ("--replay FILE", N_("Feed a stored session or recording back as if live.")),
     ("--data-dir DIR", N_("Where sessions, settings and the log lie.")),

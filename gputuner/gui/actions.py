@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import bench_titles, tune_titles
+from gputuner.gui.picture_names import bench_titles, training_titles, tune_titles
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
 
@@ -75,9 +75,13 @@ class Actions:
         self._add(_("Save the picture or the figures"), "Ctrl+S", lambda: window.experiment.save())
         pictures = [("tune", *item) for item in tune_titles().items()]
         pictures += [("bench", *item) for item in bench_titles().items()]
-        for number, (page, name, title) in enumerate(pictures, start=1):
-            words = _("Show the picture: {name}").format(name=title)
-            self._add(words, f"Alt+Shift+{number % 10}", lambda page=page, name=name: self._show_picture(page, name))
+        keys = [f"Alt+Shift+{number % 10}" for number in range(1, len(pictures) + 1)]
+        pictures += [("training", *item) for item in training_titles().items()]
+        keys += [f"Ctrl+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
+        for (page, name, title), key in zip(pictures, keys, strict=True):
+            whole = " · ".join((_("Training"), title)) if page == "training" else title
+            words = _("Show the picture: {name}").format(name=whole)
+            self._add(words, key, lambda page=page, name=name: self._show_picture(page, name))
 
     def _show_picture(self, page: str, name: str) -> None:
         self._window.show_page(page)

@@ -43,10 +43,11 @@ class Conductor(QObject):
         self.live = Live(self)
         self.background = Background(self)
         self.tuning = Desk(ports, self.background, self)
+        self.training = Desk(ports, self.background, self)
         self.benching = Desk(ports, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
-        self.desks = (self.tuning, self.benching)
+        self.desks = (self.tuning, self.training, self.benching)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed
         self.feed = self.home

@@ -20,6 +20,8 @@ class FieldWords:
     step: float = 1.0
     decimals: int = 1
     hidden: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
+    """Words and values of a text that is one of a few."""
 
 
 def field_words(entry: "Field[Any]") -> FieldWords:

@@ -35,6 +35,14 @@ def _tune() -> QPainterPath:
     return path
 
 
+def _training() -> QPainterPath:
+    """Batches stacked on each other, the top one open to the eye."""
+    path = _path([(8, 1.6), (14.6, 5), (8, 8.4), (1.4, 5)], closed=True)
+    for y in (8.2, 11.4):
+        path.addPath(_path([(1.4, y), (8, y + 3.4), (14.6, y)]))
+    return path
+
+
 def _bench() -> QPainterPath:
     path = QPainterPath()
     for x, top in ((2.5, 9.5), (6.5, 5.5), (10.5, 2.0)):
@@ -54,7 +62,7 @@ def _sessions() -> QPainterPath:
     return path
 
 
-_NAVIGATION = {"monitor": _monitor, "tune": _tune, "bench": _bench, "sessions": _sessions}
+_NAVIGATION = {"monitor": _monitor, "tune": _tune, "training": _training, "bench": _bench, "sessions": _sessions}
 
 
 def _canvas(size: int) -> tuple[QPixmap, QPainter]:

@@ -43,6 +43,11 @@ def picture_of_figure(metric: str) -> str:
     return "load"
 
 
+def training_titles() -> dict[str, str]:
+    """Words of the pictures of a batch run."""
+    return {"batch": _("Batch size"), "formats": _("Number formats")}
+
+
 def bench_titles() -> dict[str, str]:
     """Words of the pictures of a bench run, in their order."""
     return {

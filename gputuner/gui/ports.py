@@ -236,6 +236,16 @@ class Ports(Protocol):
         ...
 
     @property
+    def batch_spec(self) -> type[object]:
+        """The frozen dataclass whose fields make the form of the page Training."""
+        ...
+
+    @property
+    def trainings(self) -> Sequence[str]:
+        """Names of the built-in trainings, the usual one first."""
+        ...
+
+    @property
     def bench_spec(self) -> type[object]:
         """The frozen dataclass of the page Benchmarks: ``names``, ``full``, ``minutes``."""
         ...

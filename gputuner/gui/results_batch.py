@@ -1,6 +1,7 @@
 # pyright: standard
 """From the figures of a run to the two pictures over batch size."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gputuner.gui.plots.batch_plot import BatchDot, BatchMark, BatchSeries
@@ -12,7 +13,8 @@ from gputuner.language.words import _
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
-_Key = tuple[str, bool]
+Setting = tuple[str, bool]
+"""Number format, and whether the layout is channels-last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,10 +24,13 @@ class BatchPicture:
     rates: tuple[BatchSeries, ...]
     rate_marks: tuple[BatchMark, ...]
     memory: tuple[BatchSeries, ...]
+    memory_marks: tuple[BatchMark, ...]
     memory_limit: tuple[str, float] | None
     ends: tuple[float, float] | None
     unit: str
     """What stands beside the title of the rates: unit, interval, layout."""
+    memory_only: bool
+    """True where only memory was asked: rates that came with it are no answer."""
 
     @property
     def empty(self) -> bool:
@@ -33,51 +38,64 @@ class BatchPicture:
         return not self.rates
 
 
-def _key(params: dict[str, Scalar]) -> _Key:
+def setting_of(params: dict[str, Scalar]) -> Setting:
+    """Number format, and whether the layout is channels-last."""
     return str(params.get("precision", "")), params.get("channels_last") is True
 
 
 def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
     """The pictures from what was measured so far."""
     training = [p for p in of_metric(facts.points, "train_throughput") if p.params.get("phase") in RATE_PHASES]
-    groups: dict[_Key, list[Point]] = {}
+    groups: dict[Setting, list[Point]] = {}
     for point in training:
-        groups.setdefault(_key(point.params), []).append(point)
+        groups.setdefault(setting_of(point.params), []).append(point)
     fastest = _figures(facts, "batch_fastest")
     limit, safe = _figures(facts, "batch_limit"), _figures(facts, "batch_safe")
     edges = [*(p.params["batch"] for p in training), *fastest.values(), *limit.values()]
     batches = [b for b in (figure(edge) for edge in edges) if b]
-    usual = _usual_layout(groups)
+    usual = usual_layout(groups)
+    rate_marks = [
+        *_marks(_knees(facts), _("knee {batch}"), theme.muted, dashed=True),
+        *_marks(_figures(facts, "batch_least_energy"), _("least energy {batch}"), theme.green, dashed=True),
+        *_marks(fastest, _("fastest {batch}"), theme.accent),
+    ]
+    memory_marks = [
+        *_marks(safe, _("safe {batch}"), theme.good, dashed=True),
+        *_marks(limit, _("limit {batch}"), theme.danger, dashed=True),
+    ]
     return BatchPicture(
         rates=tuple(_rate_series(key, points, theme, usual) for key, points in groups.items()),
-        rate_marks=tuple(_marks(fastest, safe, limit, theme)),
+        rate_marks=tuple(rate_marks),
         memory=tuple(_memory_series(facts, groups, theme, usual)),
+        memory_marks=tuple(memory_marks),
         memory_limit=_capacity(facts, training),
         ends=(min(batches), max(batches)) if batches else None,
         unit=_("samples/s, channels-last; bars: 95 % interval, hollow: checked")
         if usual
         else _("samples/s; bars: 95 % interval, hollow: checked"),
+        memory_only=bool(training) and all(p.params.get("phase") != "probe" for p in training),
     )
 
 
-def _usual_layout(groups: dict[_Key, list[Point]]) -> bool:
-    """Whether most series are channels-last; only the others are named so."""
-    return sum(1 if key[1] else -1 for key in groups) > 0
+def usual_layout(settings: Iterable[Setting]) -> bool:
+    """Whether most are channels-last; only the others are named so."""
+    return sum(1 if last else -1 for _format, last in settings) > 0
 
 
-def _name(key: _Key, usual: bool) -> str:
-    name = key[0].upper()
-    if key[1] == usual:
+def setting_words(setting: Setting, usual: bool) -> str:
+    """The format's name, with the layout where it is not the usual one."""
+    name = setting[0].upper()
+    if setting[1] == usual:
         return name
-    layout = _("channels-last") if key[1] else _("plain layout")
+    layout = _("channels-last") if setting[1] else _("plain layout")
     return f"{name} {layout}"
 
 
-def _figures(facts: RunFacts, metric: str) -> dict[_Key, float]:
-    return {_key(point.params): point.value for point in of_metric(facts.points, metric)}
+def _figures(facts: RunFacts, metric: str) -> dict[Setting, float]:
+    return {setting_of(point.params): point.value for point in of_metric(facts.points, metric)}
 
 
-def _rate_series(key: _Key, points: list[Point], theme: Theme, usual: bool) -> BatchSeries:
+def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool) -> BatchSeries:
     best = max(points, key=lambda p: p.value)
     dots = tuple(
         BatchDot(
@@ -91,31 +109,25 @@ def _rate_series(key: _Key, points: list[Point], theme: Theme, usual: bool) -> B
         )
         for p in points
     )
-    name = f"{_name(key, usual)} {numbers.number(best.value)}"
+    name = f"{setting_words(key, usual)} {numbers.number(best.value)}"
     return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] != usual)
 
 
-def _marks(
-    fastest: dict[_Key, float], safe: dict[_Key, float], limit: dict[_Key, float], theme: Theme
-) -> list[BatchMark]:
-    marks = [
-        BatchMark(batch=batch, text=_("fastest {batch}").format(batch=f"{batch:.0f}"), colour=theme.accent)
-        for batch in fastest.values()
-    ]
-    marks += [
-        BatchMark(batch=batch, text=_("safe {batch}").format(batch=f"{batch:.0f}"), colour=theme.good, dashed=True)
-        for key, batch in safe.items()
-        if batch != fastest.get(key)
-    ]
-    marks += [
-        BatchMark(batch=batch, text=_("limit {batch}").format(batch=f"{batch:.0f}"), colour=theme.danger, dashed=True)
-        for batch in limit.values()
-    ]
-    return marks
+def _knees(facts: RunFacts) -> dict[Setting, float]:
+    """Where a doubling of the batch stops to pay."""
+    told = {setting_of(p.params): figure(p.extra.get("knee")) for p in of_metric(facts.points, "batch_fastest")}
+    return {key: batch for key, batch in told.items() if batch is not None}
 
 
-def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Theme, usual: bool) -> list[BatchSeries]:
-    lines = {_key(p.params): p for p in of_metric(facts.points, "memory_per_sample")}
+def _marks(batches: dict[Setting, float], words: str, colour: str, *, dashed: bool = False) -> list[BatchMark]:
+    return [
+        BatchMark(batch=batch, text=words.format(batch=f"{batch:.0f}"), colour=colour, dashed=dashed)
+        for batch in batches.values()
+    ]
+
+
+def _memory_series(facts: RunFacts, groups: dict[Setting, list[Point]], theme: Theme, usual: bool) -> list[BatchSeries]:
+    lines = {setting_of(p.params): p for p in of_metric(facts.points, "memory_per_sample")}
     result: list[BatchSeries] = []
     for key, points in groups.items():
         dots = [
@@ -148,13 +160,13 @@ def _memory_series(facts: RunFacts, groups: dict[_Key, list[Point]], theme: Them
             )
         if dots:
             colour = theme.precision(key[0])
-            name = _name(key, usual) if fitted else f"{_name(key, usual)} {dots[-1].value:.1f}"
+            name = setting_words(key, usual) if fitted else f"{setting_words(key, usual)} {dots[-1].value:.1f}"
             result.append(BatchSeries(name=name, colour=colour, dots=tuple(dots), joined=False, line=fitted))
     return result
 
 
-def _of(facts: RunFacts, metric: str, key: _Key) -> list[Point]:
-    return [p for p in of_metric(facts.points, metric) if _key(p.params) == key]
+def _of(facts: RunFacts, metric: str, key: Setting) -> list[Point]:
+    return [p for p in of_metric(facts.points, metric) if setting_of(p.params) == key]
 
 
 def _between(low: float, high: float, count: int = 48) -> list[float]:

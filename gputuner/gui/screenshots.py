@@ -25,7 +25,7 @@ SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
-EXPERIMENTS = ("tune", "bench")
+EXPERIMENTS = ("tune", "training", "bench")
 COMPARED = "bench"
 """The experiment that is performed twice on simulated cards, so that there is something to compare."""
 MONITORED = "tune"
@@ -33,7 +33,7 @@ MONITORED = "tune"
 
 
 def draw_all(ports: Ports, folder: Path, *, minutes: float | None = None, card: str | None = None) -> int:
-    """Perform a tune and a bench run and write ``<page>-<theme>.png`` into ``folder``, those in the other
+    """Perform a tune, a batch and a bench run and write ``<page>-<theme>.png`` into ``folder``, those in the other
     language with its tag at the end; returns the exit code.
 
     A run that cannot start is named on stderr, and the pages are drawn as they are then.

@@ -15,6 +15,7 @@ from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
 from gputuner.gui.pages.sessions import SessionsPage
 from gputuner.gui.pages.setup_panel import SetupState
+from gputuner.gui.pages.training import TrainingPage
 from gputuner.gui.pages.tune import TunePage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
@@ -26,7 +27,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "bench", "sessions")
+PAGES = ("monitor", "tune", "training", "bench", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -36,7 +37,13 @@ SESSION_SUFFIX = ".sqlite"
 
 def page_words() -> dict[str, str]:
     """Names of the pages."""
-    return {"monitor": _("Monitor"), "tune": _("Tune"), "bench": _("Benchmarks"), "sessions": _("Sessions")}
+    return {
+        "monitor": _("Monitor"),
+        "tune": _("Tune"),
+        "training": _("Training"),
+        "bench": _("Benchmarks"),
+        "sessions": _("Sessions"),
+    }
 
 
 class MainWindow(QMainWindow):
@@ -51,14 +58,14 @@ class MainWindow(QMainWindow):
         self.choice = theme or Choice(ports.preference("theme") or Choice.SYSTEM)
         self.theme: Theme = pick(self.choice)
         self.conductor = Conductor(ports, self)
-        self.desks = {"tune": self.conductor.tuning, "bench": self.conductor.benching}
+        conductor = self.conductor
+        self.desks = {"tune": conductor.tuning, "training": conductor.training, "bench": conductor.benching}
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
         self.resize(1366, 768)
         self.actions_ = Actions(self)
         self.rebuild()
-        conductor = self.conductor
         conductor.recording_changed.connect(self._show_recording)
         conductor.feed_changed.connect(self._feed_changed)
         for name, desk in self.desks.items():
@@ -118,9 +125,15 @@ class MainWindow(QMainWindow):
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)
         self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
+        batch_spec, trainings = self.ports.batch_spec, self.ports.trainings
+        self.training = TrainingPage(self.theme, batch_spec, conductor.live, conductor.training.state, trainings)
         bench, suite = conductor.benching, self.ports.benchmarks
         self.bench = BenchPage(self.theme, self.ports.bench_spec, conductor.live, bench.state, suite, conductor.others)
-        self.experiments: dict[str, ExperimentPage] = {"tune": self.tune, "bench": self.bench}
+        self.experiments: dict[str, ExperimentPage] = {
+            "tune": self.tune,
+            "training": self.training,
+            "bench": self.bench,
+        }
         for name, page in self.experiments.items():
             desk = self.desks[name]
             page.start_wanted.connect(desk.start)
@@ -140,8 +153,7 @@ class MainWindow(QMainWindow):
         self.sessions.bench_wanted.connect(lambda: self.show_page("bench"))
         self.pages: dict[str, QWidget] = {
             "monitor": self.monitor,
-            "tune": self.tune,
-            "bench": self.bench,
+            **self.experiments,
             "sessions": self.sessions,
         }
 

@@ -145,6 +145,7 @@ _WORKER: dict[str, str] = {
     "operation_unknown": N_("There is no memory operation {operation}; there are read, write, copy, scale and triad."),
     "workload_unknown": N_("There is no built-in training {workload}; there are {known}."),
     "recipe_malformed": N_("A recipe is named FILE.py:function or module:function, not {recipe}."),
+    "recipe_missing": N_("Choose the file of your training, or name it as FILE.py:function or module:function."),
     "recipe_or_workload": N_("Name a built-in training or a recipe, not both."),
     "nothing_fits": N_("Nothing was measured: not even one sample of {workload} fits into the memory."),
     "training_failed": N_("Nothing was measured: {workload} ended with an error of its own.\n{where}"),

@@ -14,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from gputuner.experiments.batch import Batch
+from gputuner.experiments.subject import BUILT_IN
 from gputuner.model.advice import Advice, Confidence, Gain, Question
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
 from gputuner.model.errors import StoreError, UsageError
@@ -649,6 +651,8 @@ class InMemoryPorts:
     def __init__(self, feed: InMemoryFeed, runs: Sequence[object] = ()) -> None:
         self.feed = feed
         self.tune_spec = Spec
+        self.batch_spec = Batch
+        self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []
@@ -917,3 +921,34 @@ def bench_points(faster: float = 1.0) -> list[Point]:
     points.append(bench_point("launch-1", "launch", "launch_time", 4.6e-6, "s", {}))
     points.append(bench_point("launch-2", "launch", "graph_launch_time", 1.4e-6, "s", {}))
     return points
+
+
+# --- trainings --------------------------------------------------------------------------------------------------------
+
+
+def batch_events(
+    *, origin: Origin = Origin.MEASURED, run: str = "t1", recipe: str = "", limit_only: bool = False
+) -> list[Event]:
+    """The stream of a batch run: the trainings of ``tune_events`` on their own, under the name of a recipe if any."""
+    kept: list[Event] = []
+    for event in tune_events(origin=origin, run=run, telemetry=False):
+        match event:
+            case RunStarted():
+                kept.append(replace(event, experiment="batch", spec={"workload": "resnet50", "recipe": recipe}))
+            case StepStarted(label=label) | StepFinished(label=label):
+                kept += [event] if label.startswith(("train_probe", "train_limit")) else []
+            case PointMeasured(point=point) if point.metric.startswith(("train_", "memory_per", "batch_")):
+                phase = "memory" if limit_only and point.params.get("phase") == "probe" else point.params.get("phase")
+                params = point.params if phase is None else {**point.params, "phase": phase}
+                extra = {**point.extra, "knee": 64} if point.metric == "batch_fastest" else point.extra
+                workload = recipe.rpartition("/")[2] or point.workload
+                if not (limit_only and point.metric == "batch_fastest"):
+                    named = replace(point, workload=workload, params=params, extra=extra)
+                    kept.append(replace(event, point=named))
+            case AdviceGiven():
+                kept.append(replace(event, advice=event.advice[:2]))
+            case TorchFound() | Warned() | RunFinished():
+                kept.append(event)
+            case _:
+                pass
+    return [replace(event, seq=number) for number, event in enumerate(kept)]

@@ -13,14 +13,15 @@ def test_every_page_is_drawn(invented, qapp, tmp_path):
     events = invented.tune_events(origin=Origin.SIMULATED)
     session = Path("/data/sessions/r1.sqlite")
     suites = [invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED, run=name)) for name in ("b1", "b2")]
-    runs = [invented.ScriptedRun(events, session_path=session), *suites]
+    training = invented.ScriptedRun(invented.batch_events(origin=Origin.SIMULATED))
+    runs = [invented.ScriptedRun(events, session_path=session), training, *suites]
     ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))
     assert draw_all(ports, tmp_path / "shots") == 0
     tune = ("tune", "tune-peak", "tune-load", "tune-together")
     suite = ("bench", "bench-sizes", "bench-latency", "bench-regions", "bench-roofline", "bench-compare")
-    pages = ("monitor", *tune, *suite, "sessions")
+    pages = ("monitor", *tune, "training", "training-formats", *suite, "sessions")
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names

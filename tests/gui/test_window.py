@@ -23,10 +23,11 @@ def test_every_action_has_its_own_key(open_window, invented):
 
 def test_keys_change_the_page(open_window, invented):
     window = open_window(invented.ports())
-    for number, page in enumerate(("monitor", "tune", "bench", "sessions")):
+    for number, page in enumerate(("monitor", "tune", "training", "bench", "sessions")):
         window.actions_.entries[number].trigger()
         assert window.page == page
         assert window.navigation.buttons[page].isChecked()
+        assert window.actions_.entries[number].shortcut().toString() == f"Ctrl+{number + 1}"
 
 
 def test_palette_finds_and_runs(open_window, invented, qtbot):
@@ -88,14 +89,14 @@ def test_every_page_draws_in_both_themes_and_languages(open_window, invented, qt
         set_language(tag)
         for theme in (Choice.LIGHT, Choice.DARK):
             window.show_theme(theme)
-            for page in ("monitor", "tune", "sessions"):
+            for page in ("monitor", "tune", "training", "sessions"):
                 window.show_page(page)
                 picture = window.grab().toImage()
                 corner = picture.pixelColor(picture.width() - 2, picture.height() - 2)
                 assert (corner.lightness() < 80) is (theme is Choice.DARK)
 
 
-@pytest.mark.parametrize("page", ["monitor", "tune", "sessions"])
+@pytest.mark.parametrize("page", ["monitor", "tune", "training", "sessions"])
 def test_pages_fit_a_small_screen(open_window, invented, qtbot, page):
     window = open_window(invented.with_sessions(invented.ports()))
     window.show_page(page)

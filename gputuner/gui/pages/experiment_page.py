@@ -176,7 +176,11 @@ class ExperimentPage(QWidget):
 
     def show_planned(self, planned: Planned) -> None:
         """Show the answer to ``preview_wanted``."""
-        self.setup.show_planned(planned)
+        self.setup.show_planned(planned, self._plan_note())
+
+    def _plan_note(self) -> str:
+        """What a reader must know of the dry run."""
+        return ""
 
     def show_preview_error(self, err: Exception) -> None:
         """Show why there is no dry run."""

@@ -52,7 +52,7 @@ class ResultView(QWidget):
         self._kind = kind
         self._facts = RunFacts()
         self._chosen: str | None = None
-        self._drawn: tuple[int, int, int] | None = None
+        self._drawn: tuple[int, int, int, bool] | None = None
         self.pictures = pictures
         pictures.rows_changed.connect(self._show_rows)
         self.table = Table(
@@ -173,7 +173,7 @@ class ResultView(QWidget):
 
     def _draw(self) -> None:
         facts = self._facts
-        key = (id(facts), len(facts.points), len(facts.steps))
+        key = (id(facts), len(facts.points), len(facts.steps), facts.finished is not None)
         if key != self._drawn:
             self._drawn = key
             self.pictures.show_facts(facts)

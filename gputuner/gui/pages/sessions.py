@@ -261,7 +261,7 @@ class SessionsPage(QWidget):
         if self._listed and not self._entries:
             self.notice.say(
                 _("No session kept yet"),
-                _("Tune, Benchmarks and Record in Monitor each keep what they measured as a session."),
+                _("Tune, Training, Benchmarks and Record in Monitor each keep what they measured as a session."),
                 _("Go to Tune"),
                 _("Go to Benchmarks"),
             )
@@ -335,7 +335,7 @@ def experiment_words(name: str) -> str:
         case "bench":
             return _("Benchmarks")
         case "batch":
-            return _("Batch size")
+            return _("Training")
         case _:
             return name
 

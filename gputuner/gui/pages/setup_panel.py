@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QFrame, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.theme import Theme
@@ -45,8 +45,7 @@ class SetupPanel(QFrame):
         self.planned: Planned | None = None
         self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("card"))
-        self.chooser.setMinimumContentsLength(10)
-        self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.chooser.shrink()
         self.form = form
         self._most_kinds = FEW_KINDS if roomy else MOST_KINDS
         self.share = CheckBox(theme, _("Measure beside others"))
@@ -143,8 +142,8 @@ class SetupPanel(QFrame):
         self.chooser.setEnabled(not busy and self.chooser.count() > 0)
         self._note_card()
 
-    def show_planned(self, planned: Planned) -> None:
-        """Say what a start would do."""
+    def show_planned(self, planned: Planned, note: str = "") -> None:
+        """Say what a start would do; ``note``: what else a reader must know of it."""
         self.planned = planned
         count = len(planned.steps)
         head = ngettext("{count} step, about {time}:", "{count} steps, about {time}:", count).format(
@@ -162,7 +161,7 @@ class SetupPanel(QFrame):
                 *lines[: self._most_kinds - 1],
                 ngettext("and {count} more", "and {count} more", rest).format(count=rest),
             ]
-        self._plan.setText("\n".join([head, *lines]))
+        self._plan.setText("\n".join([head, *lines, *([note] if note else [])]))
         repolish(self._plan, "role", "muted")
 
     def show_problem(self, words: str) -> None:

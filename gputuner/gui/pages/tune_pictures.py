@@ -4,13 +4,12 @@
 from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.history import History
+from gputuner.gui.pages.batch_pictures import BatchPair
 from gputuner.gui.pages.pictures import Pictures, column, framed
 from gputuner.gui.picture_names import LOAD_LABELS, NAMES
 from gputuner.gui.plots.bars import Bars
-from gputuner.gui.plots.batch_plot import BatchPlot
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results import peak_groups, together_groups
-from gputuner.gui.results_batch import batch_picture
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
@@ -26,9 +25,8 @@ class TunePictures(Pictures):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.rate = BatchPlot(theme, _("Rate against batch"), "")
-        memory_unit = _("GiB at peak; line fitted, hollow = checked, × = does not fit")
-        self.memory = BatchPlot(theme, _("Memory against batch"), memory_unit, linear=True)
+        self.batch = BatchPair(theme)
+        self.rate, self.memory = self.batch.rate, self.batch.memory
         self.peaks = Bars(theme)
         self.together = Bars(theme)
         self.temperature = TimePlot(
@@ -53,7 +51,7 @@ class TunePictures(Pictures):
             theme, _("SM clock"), "MHz", [Curve(key="clock", name=_("SM"), colour=theme.quantity(Q.SM_CLOCK_MHZ))]
         )
         pages: dict[str, QWidget] = {
-            "batch": column((self.rate, 3), (self.memory, 2)),
+            "batch": self.batch,
             "peak": framed(
                 self.peaks,
                 _("Measured against peak"),
@@ -77,10 +75,7 @@ class TunePictures(Pictures):
 
     def show_facts(self, facts: RunFacts) -> None:
         """Fill all pictures from figures."""
-        batch = batch_picture(facts, self._theme)
-        self.rate.show_unit(batch.unit)
-        self.rate.show_series(batch.rates, batch.rate_marks, None, batch.ends)
-        self.memory.show_series(batch.memory, (), batch.memory_limit, batch.ends)
+        self.batch.show_facts(facts)
         self.peaks.show_groups(peak_groups(facts, self._theme))
         self.together.show_groups(together_groups(facts, self._theme))
         self.show_trace(facts)
@@ -125,16 +120,14 @@ class TunePictures(Pictures):
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark figures as evidence in every picture."""
-        self.rate.mark(point_ids)
-        self.memory.mark(point_ids)
+        self.batch.mark(point_ids)
         self.peaks.mark(point_ids)
         self.together.mark(point_ids)
 
     def picture_with(self, point_ids: frozenset[str]) -> str | None:
         """The first picture that can show one of these figures."""
         bars = {"peak": self.peaks, "together": self.together}
-        dots = {dot.point_id for series in self.rate.series for dot in series.dots}
-        if dots & point_ids:
+        if self.batch.shows(point_ids):
             return "batch"
         for name, picture in bars.items():
             if {row.point_id for group in picture.groups for row in group.rows} & point_ids:

@@ -134,6 +134,16 @@ class BatchPlot(PictureFrame):
         return self._series
 
     @property
+    def marks(self) -> tuple[BatchMark, ...]:
+        """The batches that are marked."""
+        return self._marks
+
+    @property
+    def limit(self) -> tuple[str, float] | None:
+        """The level line: its words and its value."""
+        return self._limit
+
+    @property
     def label_boxes(self) -> dict[str, Box]:
         """Where the labels stand, in pixels of the plot's area, by their words."""
         return {label.item.toPlainText(): label.box for label in self._labels if label.box is not None}

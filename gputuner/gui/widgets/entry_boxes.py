@@ -20,12 +20,19 @@ WIDE, HIGH = 3.5, 3.5
 """Half the width and the height of an arrow in pixels."""
 ARROW_ROOM = 20
 """Pixels at the right end of a box for choosing."""
+LEAST_CHARACTERS = 10
+"""A box for choosing that shrinks may become as narrow as this many characters."""
 
 
 class ChoiceBox(QComboBox):
     """A combo box that shortens its words with an ellipsis; the whole of them is told on hover."""
 
     _cut = False
+
+    def shrink(self) -> None:
+        """Let it become narrower than its words are."""
+        self.setMinimumContentsLength(LEAST_CHARACTERS)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
 
     def event(self, event: QEvent) -> bool:
         """Hovering tells the words that are shortened."""

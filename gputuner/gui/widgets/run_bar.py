@@ -64,6 +64,11 @@ class RunBar(QFrame):
         self.show_idle("", "", enabled=True)
 
     @property
+    def about_text(self) -> str:
+        """What it says the run is of."""
+        return self._about.whole
+
+    @property
     def step_text(self) -> str:
         """What it says the run does."""
         return self._step.whole

@@ -2,6 +2,7 @@
 """A form made from the fields of an experiment's spec (a frozen dataclass): words, unit, default, why on hover."""
 
 import typing
+from collections.abc import Callable
 from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any
@@ -63,16 +64,18 @@ class Form(QWidget):
 class SpecForm(Form):
     """One control per field."""
 
-    def __init__(self, theme: Theme, spec_type: type[object]) -> None:
+    def __init__(
+        self, theme: Theme, spec_type: type[object], words_of: "Callable[[Field[Any]], FieldWords]" = field_words
+    ) -> None:
         super().__init__(spec_type)
         self._theme = theme
         self.controls: dict[str, QWidget] = {}
-        layout = QVBoxLayout(self)
+        self.column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
         hints = typing.get_type_hints(spec_type)
         for entry in fields(spec_type):  # type: ignore[arg-type]
-            words = field_words(entry)
+            words = words_of(entry)
             if words.hidden or not entry.init:
                 continue
             control = self._control(entry, hints[entry.name], words)
@@ -98,11 +101,12 @@ class SpecForm(Form):
 
     def _control(self, entry: "Field[Any]", hint: object, words: FieldWords) -> QWidget:
         default = entry.default if entry.default is not MISSING else None
-        choices = _choices(hint)
+        choices = words.choices or _choices(hint)
         if choices:
             box = ChoiceBox()
-            for choice in choices:
-                box.addItem(str(choice.value if isinstance(choice, Enum) else choice), choice)
+            box.shrink()
+            for name, choice in choices:
+                box.addItem(name, choice)
             box.setCurrentIndex(max(0, box.findData(default)))
             box.currentIndexChanged.connect(lambda _index: self.changed.emit())
             return box
@@ -134,11 +138,12 @@ class SpecForm(Form):
         return line
 
 
-def _choices(hint: object) -> tuple[Any, ...]:
+def _choices(hint: object) -> tuple[tuple[str, Any], ...]:
+    """Words and values of a type that has a few."""
     if typing.get_origin(hint) is typing.Literal:
-        return typing.get_args(hint)
+        return tuple((str(choice), choice) for choice in typing.get_args(hint))
     if isinstance(hint, type) and issubclass(hint, Enum):
-        return tuple(hint)
+        return tuple((str(choice.value), choice) for choice in hint)
     return ()
 
 

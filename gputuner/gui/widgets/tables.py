@@ -127,6 +127,7 @@ class Table(QTableView):
         hints = QAbstractItemView.ScrollHint
         place = hints.PositionAtBottom if last else hints.PositionAtTop
         self._wanted = key, last
+        self.executeDelayedItemsLayout()  # else rows that have just come are beyond the scroll bar's end
         self.scrollTo(self.rows.index(self.rows.keys.index(key), 0), place)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -1,0 +1,80 @@
+# pyright: standard
+"""The form of the page Training: which training, which number formats, and how much time."""
+
+from collections.abc import Sequence
+from dataclasses import Field, replace
+from typing import Any
+
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox
+
+from gputuner.gui.field_words import FieldWords, field_words
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.spec_form import SpecForm
+from gputuner.gui.widgets.training_source import TrainingSource
+from gputuner.language.words import _
+from gputuner.model.errors import GputunerError, UsageError
+from gputuner.workloads.specs import PRECISIONS
+
+OF_SOURCE = ("workload", "recipe", "folder", "images")
+"""Fields that ``TrainingSource`` asks for."""
+HURRIED_MINUTES = 2.0
+"""Usual time where only what fits is asked."""
+
+
+class TrainingForm(SpecForm):
+    """The training, then a control for each other field of the spec."""
+
+    def __init__(self, theme: Theme, spec_type: type[object], trainings: Sequence[str]) -> None:
+        super().__init__(theme, spec_type, _words)
+        self.source = TrainingSource(theme, trainings)
+        self.column.insertWidget(0, self.source)
+        self.column.insertSpacing(1, 6)
+        self.source.changed.connect(self.changed)
+        minutes = self.controls["minutes"]
+        assert isinstance(minutes, QDoubleSpinBox)
+        self._minutes, self._usual = minutes, minutes.value()
+        only = self.controls["limit_only"]
+        assert isinstance(only, QCheckBox)
+        only.toggled.connect(self._hurry)
+
+    def problem(self) -> GputunerError | None:
+        """Why the values make no spec, or None."""
+        if self.source.own and not self.source.values()["recipe"]:
+            return UsageError("recipe_missing", "no recipe is named")
+        return super().problem()
+
+    def values(self) -> dict[str, object]:
+        """The spec's fields."""
+        return {**self.source.values(), **super().values()}
+
+    def set_values(self, values: dict[str, object]) -> None:
+        """Put values in (those of fields that exist)."""
+        self.source.set_values(values)
+        super().set_values(values)
+        if "minutes" in values:
+            super().set_values({"minutes": values["minutes"]})  # whatever the tick before it did to the time
+
+    def _hurry(self, hurried: bool) -> None:
+        """The usual time of what is asked, unless the user has set another."""
+        before, after = (self._usual, HURRIED_MINUTES) if hurried else (HURRIED_MINUTES, self._usual)
+        if self._minutes.value() == before:
+            self._minutes.setValue(after)
+
+
+def _words(entry: "Field[Any]") -> FieldWords:
+    match entry.name:
+        case "precision":
+            formats = tuple((precision.upper(), precision) for precision in PRECISIONS)
+            return FieldWords(
+                name=_("Number format"),
+                why=_("One format, or all that the card computes compared at the batch where they are fast."),
+                choices=((_("all that the card computes"), ""), *formats),
+            )
+        case "limit_only":
+            return FieldWords(name=_("Only what fits"), why=_("Limit and safe batch, without rates: for the hurried."))
+        case "minutes":
+            return replace(field_words(entry), note="")
+        case name if name in OF_SOURCE:
+            return FieldWords(name="", hidden=True)
+        case _:
+            return field_words(entry)
