@@ -13,7 +13,7 @@ from gputuner.model.readings import Scalar
 
 GIB = 2**30
 RATE_PHASES = ("probe", "safe", "limit", "memory")
-"""Phases of a training rate that belong on the curve over batch."""
+"""Phases of a training that belong on the curves over batch; a rate of a memory probe is none."""
 
 
 def of_metric(points: Iterable[Point], metric: str) -> list[Point]:

@@ -26,7 +26,8 @@ class BatchPicture:
     memory: tuple[BatchSeries, ...]
     memory_marks: tuple[BatchMark, ...]
     memory_limit: tuple[str, float] | None
-    ends: tuple[float, float] | None
+    rate_ends: tuple[float, float] | None
+    memory_ends: tuple[float, float] | None
     unit: str
     """What stands beside the title of the rates: unit, interval, layout."""
     memory_only: bool
@@ -51,8 +52,8 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
         groups.setdefault(setting_of(point.params), []).append(point)
     fastest = _figures(facts, "batch_fastest")
     limit, safe = _figures(facts, "batch_limit"), _figures(facts, "batch_safe")
-    edges = [*(p.params["batch"] for p in training), *fastest.values(), *limit.values()]
-    batches = [b for b in (figure(edge) for edge in edges) if b]
+    rated = {key: [p for p in those if p.params.get("phase") != "memory"] for key, those in groups.items()}
+    batches = [b for b in (figure(p.params.get("batch")) for p in training) if b]
     usual = usual_layout(groups)
     rate_marks = [
         *_marks(_knees(facts), _("knee {batch}"), theme.muted, dashed=True),
@@ -64,17 +65,22 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
         *_marks(limit, _("limit {batch}"), theme.danger, dashed=True),
     ]
     return BatchPicture(
-        rates=tuple(_rate_series(key, points, theme, usual) for key, points in groups.items()),
+        rates=tuple(_rate_series(key, points, theme, usual) for key, points in rated.items() if points),
         rate_marks=tuple(rate_marks),
         memory=tuple(_memory_series(facts, groups, theme, usual)),
         memory_marks=tuple(memory_marks),
         memory_limit=_capacity(facts, training),
-        ends=(min(batches), max(batches)) if batches else None,
+        rate_ends=_ends([b for points in rated.values() for p in points if (b := figure(p.params.get("batch")))]),
+        memory_ends=_ends([*batches, *limit.values()] if batches else []),
         unit=_("samples/s, channels-last; bars: 95 % interval, hollow: checked")
         if usual
         else _("samples/s; bars: 95 % interval, hollow: checked"),
         memory_only=bool(training) and all(p.params.get("phase") != "probe" for p in training),
     )
+
+
+def _ends(batches: list[float]) -> tuple[float, float] | None:
+    return (min(batches), max(batches)) if batches else None
 
 
 def usual_layout(settings: Iterable[Setting]) -> bool:

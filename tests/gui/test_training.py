@@ -11,6 +11,7 @@ from gputuner.assembly.window import WindowPorts
 from gputuner.cli.batch import HURRIED_MINUTES as HURRIED_ON_THE_COMMAND_LINE
 from gputuner.experiments.batch import Batch
 from gputuner.gui.plots.labelling import Box
+from gputuner.gui.results_batch import batch_picture
 from gputuner.gui.results_formats import format_groups
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import LIGHT, Choice
@@ -263,6 +264,17 @@ def test_only_what_fits_shows_memory_alone(open_window, invented, qtbot):
     assert page.result.pictures.batch.memory.isVisible()
     assert not page.result.segments["formats"].isEnabled()
     assert page.bar.about_text.startswith("mine.py:make · ")
+
+
+def test_a_memory_probe_tells_memory_and_no_rate(invented):
+    facts = facts_of(invented.batch_events())
+    facts.points.append(invented.train_point("bf16", 1024, 9.0, "memory", facts.origin))
+    picture = batch_picture(facts, LIGHT)
+    bf16 = {series.name.split()[0]: [dot.batch for dot in series.dots] for series in picture.rates}["BF16"]
+    assert sorted(bf16) == [16, 32, 64, 128, 256, 496]
+    assert picture.rate_ends == (16, 496)
+    assert 1024 in [dot.batch for series in picture.memory for dot in series.dots]
+    assert picture.memory_ends == (16, 1024)
 
 
 def test_evidence_and_snippet(finished, qapp):

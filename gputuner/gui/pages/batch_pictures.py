@@ -32,8 +32,8 @@ class BatchPair(QWidget):
         batch = batch_picture(facts, self._theme)
         self.rate.setVisible(not batch.memory_only)
         self.rate.show_unit(batch.unit)
-        self.rate.show_series(batch.rates, batch.rate_marks, None, batch.ends)
-        self.memory.show_series(batch.memory, batch.memory_marks, batch.memory_limit, batch.ends)
+        self.rate.show_series(batch.rates, batch.rate_marks, None, batch.rate_ends)
+        self.memory.show_series(batch.memory, batch.memory_marks, batch.memory_limit, batch.memory_ends)
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark figures as evidence."""
@@ -42,4 +42,5 @@ class BatchPair(QWidget):
 
     def shows(self, point_ids: frozenset[str]) -> bool:
         """Whether one of these figures is a dot here."""
-        return any(dot.point_id in point_ids for series in self.rate.series for dot in series.dots)
+        shown = (*self.rate.series, *self.memory.series)
+        return any(dot.point_id in point_ids for series in shown for dot in series.dots)
