@@ -162,6 +162,18 @@ def test_the_choice_survives_theme_and_language(open_window, invented):
     )
 
 
+def test_what_is_not_meant_or_not_typed_yet_survives_too(open_window, invented):
+    window = open_window(invented.ports())
+    window.training.form.source.kinds[True].click()
+    window.choose_theme(Choice.DARK)
+    assert window.training.form.source.own
+    window.training.form.source.recipe.setText("mine.py:make")
+    window.training.form.source.kinds[False].click()
+    window.choose_theme(Choice.LIGHT)
+    assert not window.training.form.source.own
+    assert window.training.form.source.recipe.text() == "mine.py:make"
+
+
 def test_the_dry_run_of_a_recipe_says_whose_steps_they_are(open_window, invented, qtbot):
     window = open_window(invented.ports())
     window.show_page("training")

@@ -110,9 +110,7 @@ class SetupPanel(QFrame):
     @property
     def state(self) -> SetupState:
         """All that is set."""
-        return SetupState(
-            card=str(self.chooser.currentData()), values=self.form.values(), shared=self.share.isChecked()
-        )
+        return SetupState(card=str(self.chooser.currentData()), values=self.form.kept(), shared=self.share.isChecked())
 
     def choose_card(self, uuid: str) -> None:
         """Choose a card, if it is there."""

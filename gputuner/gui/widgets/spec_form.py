@@ -57,6 +57,10 @@ class Form(QWidget):
         """The values by field name; a form without controls has none."""
         return {}
 
+    def kept(self) -> dict[str, object]:
+        """What ``set_values`` of a form that is built anew needs to look the same."""
+        return self.values()
+
     def set_values(self, values: dict[str, object]) -> None:
         """Put values in (those of fields that exist)."""
 

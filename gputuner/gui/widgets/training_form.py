@@ -47,6 +47,10 @@ class TrainingForm(SpecForm):
         """The spec's fields."""
         return {**self.source.values(), **super().values()}
 
+    def kept(self) -> dict[str, object]:
+        """The values, and what was typed although it is not meant now."""
+        return {**self.values(), **self.source.kept()}
+
     def set_values(self, values: dict[str, object]) -> None:
         """Put values in (those of fields that exist)."""
         self.source.set_values(values)

@@ -115,8 +115,12 @@ class TrainingSource(QWidget):
             "images": self.own and self.images.isChecked(),
         }
 
+    def kept(self) -> dict[str, object]:
+        """All that is typed and ticked, and which of the two is meant."""
+        return {"own": self.own, "recipe": self.recipe.text(), "images": self.images.isChecked()}
+
     def set_values(self, values: dict[str, object]) -> None:
-        """Put values in."""
+        """Put values in; a recipe means the user's own training unless ``own`` says otherwise."""
         if "workload" in values:
             self.built_in.setCurrentIndex(max(0, self.built_in.findData(values["workload"])))
         if "images" in values:
@@ -124,7 +128,7 @@ class TrainingSource(QWidget):
         if "recipe" in values:
             recipe = str(values["recipe"] or "")
             self.recipe.setText(recipe)
-            self._show_own(bool(recipe))
+            self._show_own(bool(values.get("own", recipe)))
 
     def ask_file(self) -> None:
         """Ask for the file of the user's training."""
