@@ -207,9 +207,8 @@ def _probed(course: Course, shape: Shape, known: Trained) -> Generator[Step, Ste
         if smaller is None:
             return None
         batch = smaller
-    result = yield from check(
-        course, shape, known, setting, batch * PROBE_STEP, label="train_memory", phase="memory"
-    )  # fmt: skip
+    second = min(batch * PROBE_STEP, known.most)
+    result = yield from check(course, shape, known, setting, second, label="train_memory", phase="memory")
     if isinstance(result, OutOfMemory) and batch > 1:
         yield from check(course, shape, known, setting, max(1, batch // 2), label="train_memory", phase="memory")
     return setting

@@ -32,7 +32,7 @@ def energy(
         most: the largest batch that may be recommended.
     """
     joules: dict[int, float] = {}
-    for batch in dict.fromkeys((fastest, max(1, fastest // 2), min(2 * fastest, most))):
+    for batch in dict.fromkeys((fastest, max(known.least, fastest // 2), min(2 * fastest, most))):
         cost = probe_cost(shape, known, setting, batch) + MEASURE_S
         if batch > most or not course.fits(cost):
             break

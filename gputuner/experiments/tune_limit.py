@@ -22,8 +22,9 @@ LOWER = 0.95
 HIGHER = 1.05
 TRIES = 8
 """Sizes tried for the limit at most."""
-TIGHT = 0.06
-"""The limit counts as found where the smallest size that failed lies this share above the largest that ran, or less."""
+CLOSE, TIGHT = 0.03, 0.06
+"""Sizes are tried, while time allows, until the smallest that failed lies the first share above the largest that ran;
+the limit counts as found from the second on."""
 ROUNDED = 0.02
 """Rounding may move a size tried for the limit by this share: what was found should lie within 3 % of the truth."""
 SAFE_TRIES = 3
@@ -47,9 +48,15 @@ class Bracket:
     @property
     def tight(self) -> bool:
         """Whether both ends are known and close (neighbours, or within 6 %)."""
-        if self.fails is None or not self.runs:
-            return False
-        return self.fails - self.runs <= max(1.0, TIGHT * self.fails)
+        return self._within(TIGHT)
+
+    @property
+    def close(self) -> bool:
+        """Whether nothing more need be tried."""
+        return self._within(CLOSE)
+
+    def _within(self, share: float) -> bool:
+        return self.fails is not None and self.runs > 0 and self.fails - self.runs <= max(1.0, share * self.fails)
 
     def failed(self, batch: int, *, size_limit: bool) -> None:
         """Take in that ``batch`` did not run, whatever ran before."""
@@ -187,7 +194,7 @@ def _next(predicted: int, bracket: Bracket) -> tuple[int | None, str]:
             return below, "train_limit_below"
         above = max(predicted * ABOVE, runs * HIGHER if runs > predicted else 0.0)
         return ceil(above / step) * step, "train_limit_above"
-    if bracket.tight:
+    if bracket.close:
         return None, ""
     lower = round_down(int(fails * LOWER), step)
     if bracket.size_limit or lower <= runs:

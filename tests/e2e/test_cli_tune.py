@@ -154,7 +154,7 @@ def test_an_interrupted_recording_keeps_what_was_measured(fresh):
     process = fresh.start("record", "--gpu", "cpu", "--verbose", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stderr is not None
     for line in process.stderr:
-        if line.startswith("[1/1]"):
+        if line.startswith("[1]"):
             break
     process.send_signal(signal.SIGINT)
     out, _err = process.communicate(timeout=60)

@@ -2,6 +2,7 @@ import pytest
 
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.inference import CONTEXTS, FULL_CONTEXTS, largest
+from gputuner.model.errors import GputunerError
 from gputuner.model.points import Conditions
 from gputuner.model.steps import Done, OutOfMemory, Part, Report, Trial, UserCodeFailed, Warn, Work
 
@@ -52,7 +53,7 @@ def play(lab, answer, full=False):
     while True:
         try:
             step = next(plan) if result is None else plan.send(result)
-        except StopIteration:
+        except (StopIteration, GputunerError):  # where nothing gave a figure, the run ends with an error
             return works, points, warned
         result = Done()
         match step:

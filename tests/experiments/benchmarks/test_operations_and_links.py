@@ -11,6 +11,7 @@ from gputuner.experiments.benchmarks.links import needs_two_cards
 from gputuner.experiments.benchmarks.loader import consumer_rate, needs_fork
 from gputuner.experiments.course import Course
 from gputuner.model.cards import CPU_CARD
+from gputuner.model.errors import GputunerError
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Reading
 from gputuner.model.steps import Done, Lost, OutOfMemory, Part, Report, Trial, UserCodeFailed, Warn, Work
@@ -37,7 +38,7 @@ def play(context, name, answer, full=False):
     while True:
         try:
             step = next(plan) if result is None else plan.send(result)
-        except StopIteration:
+        except (StopIteration, GputunerError):  # where nothing gave a figure, the run ends with an error
             return works, points, warned
         result = Done()
         match step:

@@ -12,6 +12,7 @@ from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
 from gputuner.experiments.benchmarks.training import BENCHMARKS_TRAINING
 from gputuner.experiments.benchmarks.training_measure import fitting
 from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch, Support
+from gputuner.model.errors import GputunerError
 from gputuner.model.points import Conditions
 from gputuner.model.steps import Done, Lost, OutOfMemory, Report, Trial, UserCodeFailed, Warn, Work
 from gputuner.workloads.specs import ResNet50Spec
@@ -38,7 +39,7 @@ class Played:
         while True:
             try:
                 step = next(plan) if result is None else plan.send(result)
-            except StopIteration:
+            except (StopIteration, GputunerError):  # where nothing gave a figure, the run ends with an error
                 break
             result = Done()
             match step:
