@@ -56,9 +56,9 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
     batches = [b for b in (figure(p.params.get("batch")) for p in training) if b]
     usual = usual_layout(groups)
     rate_marks = [
+        *_marks(fastest, _("fastest {batch}"), theme.accent),
         *_marks(_knees(facts), _("knee {batch}"), theme.muted, dashed=True),
         *_marks(_figures(facts, "batch_least_energy"), _("least energy {batch}"), theme.green, dashed=True),
-        *_marks(fastest, _("fastest {batch}"), theme.accent),
     ]
     memory_marks = [
         *_marks(safe, _("safe {batch}"), theme.good, dashed=True),

@@ -236,7 +236,7 @@ def test_a_batch_session_opens_with_its_own_pictures(simulated, qtbot):
 
 def test_marks_follow_the_figures(finished):
     pictures = finished.training.result.pictures
-    assert [mark.text for mark in pictures.batch.rate.marks] == ["knee 64", "fastest 128"]
+    assert [mark.text for mark in pictures.batch.rate.marks] == ["fastest 128", "knee 64"]
     assert [mark.text for mark in pictures.batch.memory.marks] == ["safe 460", "limit 512"]
     assert pictures.batch.memory.limit == ("free 46.7 GiB", pytest.approx(46.7, abs=1e-3))
 
