@@ -15,7 +15,7 @@ from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
-from gputuner.experiments.trained import Setting, Trained, check
+from gputuner.experiments.trained import Setting, Trained, check, check_cost
 from gputuner.experiments.tune import LEAST_TRAINING_S, MINUTES_LEAST, MINUTES_MOST
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
@@ -29,8 +29,9 @@ FIRST_BATCH, LAST_BATCH, FIRST_OF_RECIPE = 1, 1 << 16, 2
 """Of a training that nobody knows: small enough for a large model, and no end but the memory's."""
 OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
 FRAME, PACKAGE = '  File "', "gputuner"
-PROBE_STEP = 4
-"""The second probe for the limit is so many times as large as the first."""
+PROBE_STEP, FURTHER, NOTICEABLE = 4, 8, 0.05
+"""The second probe for the limit is so many times as large as the first, a next one so many times as that, until the
+samples take this share beside what is there without any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,8 +208,19 @@ def _probed(course: Course, shape: Shape, known: Trained) -> Generator[Step, Ste
         if smaller is None:
             return None
         batch = smaller
-    second = min(batch * PROBE_STEP, known.most)
-    result = yield from check(course, shape, known, setting, second, label="train_memory", phase="memory")
+    size = min(batch * PROBE_STEP, known.most)
+    result = yield from check(course, shape, known, setting, size, label="train_memory", phase="memory")
+    while isinstance(result, Done) and not _grows(known, setting, size) and size < known.most:
+        size = min(size * FURTHER, known.most)
+        if not course.fits(check_cost(shape, known, setting, size)):
+            break
+        result = yield from check(course, shape, known, setting, size, label="train_memory", phase="memory")
     if isinstance(result, OutOfMemory) and batch > 1:
         yield from check(course, shape, known, setting, max(1, batch // 2), label="train_memory", phase="memory")
     return setting
+
+
+def _grows(known: Trained, setting: Setting, size: int) -> bool:
+    """Whether the samples of the largest probe are seen beside what is there without any."""
+    line = known.line(setting)
+    return line is not None and line.per_sample_bytes * size > NOTICEABLE * max(1.0, line.fixed_bytes)

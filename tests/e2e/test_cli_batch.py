@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
 @pytest.mark.parametrize("name", ["plain_torch", "transformers_model", "lightning_module"])
 def test_the_examples_of_the_docs_run(gputuner, name):
     ended = gputuner(
-        "batch", "--recipe", f"{name}.py:make", "--limit-only", "--precision", "fp32", "--minutes", "0.4",
+        "batch", "--recipe", f"{name}.py:make", "--limit-only", "--precision", "fp32", "--minutes", "0.7",
         "--gpu", "cpu", "--memory-cap", "4", "--json", cwd=EXAMPLES,
     )  # fmt: skip
     assert ended.code == 0, ended.err
