@@ -13,14 +13,15 @@ from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
 from gputuner.experiments.trained import Setting, Trained, check, check_cost
-from gputuner.experiments.tune import LEAST_TRAINING_S, MINUTES_LEAST, MINUTES_MOST
+from gputuner.experiments.tune import LEAST_TRAINING_S
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.experiments.tune_training import first_failed, skipped, training, usual_layout
-from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
+from gputuner.model.errors import DoesNotFit, UserCodeError
 from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_recipe import RecipeSpec
@@ -64,14 +65,7 @@ class Batch:
         Raises:
             UsageError: out of range, or no such training or format.
         """
-        if not MINUTES_LEAST <= self.minutes <= MINUTES_MOST:
-            raise UsageError(
-                "minutes_out_of_range",
-                f"minutes must lie between {MINUTES_LEAST} and {MINUTES_MOST:g}",
-                value=self.minutes,
-                low=MINUTES_LEAST,
-                high=MINUTES_MOST,
-            )
+        check_minutes(self.minutes)
         if self.precision:
             check_precision(self.precision)
         check_range("effective_batch", self.effective_batch, 1, 1 << 20)

@@ -1,6 +1,6 @@
 """Benchmarks: what the card reaches, how far from its limits, and what held it back."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
@@ -14,12 +14,13 @@ from gputuner.experiments.benchmarks.judging import judged
 from gputuner.experiments.benchmarks.outcome import Outcomes, tried_again
 from gputuner.experiments.benchmarks.tally import HURRIED_PRIOR_S, PACE_PRIOR_S, Tally, counted_down
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.errors import UsageError
-from gputuner.model.steps import Plan, Report, StepResult
+from gputuner.experiments.relay import relayed
+from gputuner.model.steps import Plan, Report, Step, StepResult
 
 START_S = 12.0
-MINUTES_LEAST, MINUTES_MOST = 0.2, 1440.0
+MINUTES_MOST = 1440.0
 KEPT_SHARE = 0.05
 """Share of a time budget that stays unused: a plan has no clock, and the run must end in time."""
 AGAIN_S = 12.0
@@ -55,14 +56,8 @@ class Bench:
             UsageError: an unknown name, or minutes out of range.
         """
         self.benchmarks()
-        if self.minutes is not None and not MINUTES_LEAST <= self.minutes <= MINUTES_MOST:
-            raise UsageError(
-                "minutes_out_of_range",
-                f"minutes must lie between {MINUTES_LEAST} and {MINUTES_MOST:g}",
-                value=self.minutes,
-                low=MINUTES_LEAST,
-                high=MINUTES_MOST,
-            )
+        if self.minutes is not None:
+            check_minutes(self.minutes, MINUTES_MOST)
 
     def benchmarks(self) -> tuple[Benchmark, ...]:
         """What was chosen, in order."""
@@ -165,15 +160,13 @@ class Bench:
 
 def _judged(course: Course, steps: Steps) -> Steps:
     """The same steps, with each told figure judged; the course keeps the judged ones."""
-    result: StepResult | None = None
-    while True:
-        try:
-            step = next(steps) if result is None else steps.send(result)
-        except StopIteration:
-            return
+
+    def act(step: Step) -> Generator[Step, StepResult, StepResult]:
         if isinstance(step, Report):
             points = tuple(judged(course, point) for point in step.points)
             by_id = {point.id: point for point in points}
             course.points[:] = [by_id.get(point.id, point) for point in course.points]
             step = Report(points=points)
-        result = yield step
+        return (yield step)
+
+    return relayed(steps, act)

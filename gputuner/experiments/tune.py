@@ -6,6 +6,7 @@ from typing import ClassVar
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.trained import Setting, Trained
 from gputuner.experiments.tune_limit import fastest_points, limit
@@ -17,7 +18,6 @@ from gputuner.experiments.tune_training import skipped, training
 from gputuner.model.errors import UsageError
 from gputuner.model.steps import Advise, Plan
 
-MINUTES_LEAST, MINUTES_MOST = 0.2, 120.0
 SUSTAINED_LEAST_S = 5.0
 """A shorter load says nothing of heat."""
 KEPT_FOR_LOAD_S = 25.0
@@ -54,14 +54,7 @@ class Tune:
         Raises:
             UsageError: out of range.
         """
-        if not MINUTES_LEAST <= self.minutes <= MINUTES_MOST:
-            raise UsageError(
-                "minutes_out_of_range",
-                f"minutes must lie between {MINUTES_LEAST} and {MINUTES_MOST:g}",
-                value=self.minutes,
-                low=MINUTES_LEAST,
-                high=MINUTES_MOST,
-            )
+        check_minutes(self.minutes)
         if not 1 <= self.effective_batch <= 1 << 20:
             raise UsageError(
                 "effective_batch_out_of_range",

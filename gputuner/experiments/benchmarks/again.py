@@ -7,7 +7,7 @@ for a rate, time over calls for the time of one. Runs of different days differ b
 within one run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from statistics import median
@@ -19,9 +19,10 @@ from gputuner.experiments.benchmarks.benchmark import Steps
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags, peers_of
 from gputuner.experiments.benchmarks.recording import AMOUNTS, rate
 from gputuner.experiments.course import Course
+from gputuner.experiments.relay import relayed
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Part, PeerSeen, Report, StepResult, Trial, Work
+from gputuner.model.steps import Done, Part, PeerSeen, Report, Step, StepResult, Trial, Work
 
 ROUNDS = 4
 FRESH_ROUNDS = frozenset({2, 4})
@@ -49,17 +50,15 @@ class Listener:
 
     def through(self, steps: Steps) -> Steps:
         """The same steps."""
-        result: StepResult | None = None
-        while True:
-            try:
-                step = next(steps) if result is None else steps.send(result)
-            except StopIteration:
-                return
-            result = yield step
-            if isinstance(step, Work) and isinstance(result, Done) and result.trials:
-                self._work, self._done = step, result
-            if isinstance(step, Report):
-                self._take(step.points)
+        return relayed(steps, self._hear)
+
+    def _hear(self, step: Step) -> Generator[Step, StepResult, StepResult]:
+        result = yield step
+        if isinstance(step, Work) and isinstance(result, Done) and result.trials:
+            self._work, self._done = step, result
+        if isinstance(step, Report):
+            self._take(step.points)
+        return result
 
     def _take(self, points: Sequence[Point]) -> None:
         settled = [p for p in points if p.params.get("phase") not in PASSING and _built(p) is not None]

@@ -1,15 +1,13 @@
 """What a benchmark is: a name, what it needs, how long it takes, and its steps."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gputuner.experiments.course import Course
 from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.relay import Steps
 from gputuner.model.cards import CardInfo
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Step, StepResult
-
-Steps = Generator[Step, StepResult, None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,15 +1,16 @@
 """How a run of benchmarks ends: which gave a figure, which failed and why, and the error that fits where none did."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.experiments.benchmarks.benchmark import Steps, Unavailable
 from gputuner.experiments.course import Course
+from gputuner.experiments.relay import relayed
 from gputuner.model.errors import DeviceError, DoesNotFit, ExitCode, GputunerError, NotSupported, UsageError
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Lost, Report, StepResult, Warn, Work
+from gputuner.model.steps import Lost, Report, Step, StepResult, Warn, Work
 
 FAILED = "benchmarks_failed"
 """Code of the error of a run none of whose benchmarks gave a figure."""
@@ -110,19 +111,17 @@ class Outcomes:
 
     def heard(self, steps: Steps) -> Steps:
         """The same steps."""
-        result: StepResult | None = None
-        while True:
-            try:
-                step = next(steps) if result is None else steps.send(result)
-            except StopIteration:
-                return
-            if isinstance(step, Report):
-                self._settled |= settled(step.points)
-            if isinstance(step, Warn) and (failure := failure_of(step.code, step.params)) is not None:
-                self._failures.append(failure)
-            result = yield step
-            if isinstance(step, Work):
-                self._lost = isinstance(result, Lost)
+        return relayed(steps, self._hear)
+
+    def _hear(self, step: Step) -> Generator[Step, StepResult, StepResult]:
+        if isinstance(step, Report):
+            self._settled |= settled(step.points)
+        if isinstance(step, Warn) and (failure := failure_of(step.code, step.params)) is not None:
+            self._failures.append(failure)
+        result = yield step
+        if isinstance(step, Work):
+            self._lost = isinstance(result, Lost)
+        return result
 
     def left_out(self, benchmark: str, why: Unavailable) -> None:
         """One that cannot run here."""
@@ -153,13 +152,12 @@ class Outcomes:
 
 def tried_again(course: Course, steps: Steps) -> Steps:
     """The same steps; a work whose worker dies is tried once more in a fresh process (one that hangs is not)."""
-    result: StepResult | None = None
-    while True:
-        try:
-            step = next(steps) if result is None else steps.send(result)
-        except StopIteration:
-            return
+
+    def act(step: Step) -> Generator[Step, StepResult, StepResult]:
         result = yield step
         if isinstance(step, Work) and isinstance(result, Lost) and not result.hung:
             yield from course.warn("worker_lost", label=step.label, message=result.message)
             result = yield replace(step, fresh=True)
+        return result
+
+    return relayed(steps, act)

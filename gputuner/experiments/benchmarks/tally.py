@@ -1,12 +1,13 @@
 """How many steps and seconds of a suite are left, from those that were taken so far."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from math import ceil
 
 from gputuner.experiments.benchmarks.again import FRESH_ROUNDS, ROUNDS, Headline
 from gputuner.experiments.benchmarks.benchmark import Steps
 from gputuner.experiments.course import Course
-from gputuner.model.steps import StepResult, Work
+from gputuner.experiments.relay import relayed
+from gputuner.model.steps import Step, StepResult, Work
 
 STEPS_EACH = 3.0
 """Steps of a benchmark, as far as is known before the first."""
@@ -70,14 +71,13 @@ class Tally:
 
 def counted_down(course: Course, steps: Steps, costs_s: Sequence[float]) -> Steps:
     """The same steps; before each work it is told how many are left, and how long they take (``costs_s`` in order)."""
-    result: StepResult | None = None
     done = 0
-    while True:
-        try:
-            step = next(steps) if result is None else steps.send(result)
-        except StopIteration:
-            return
+
+    def act(step: Step) -> Generator[Step, StepResult, StepResult]:
+        nonlocal done
         if isinstance(step, Work):
             yield from course.total(max(1, len(costs_s) - done), sum(costs_s[done:]))
             done += 1
-        result = yield step
+        return (yield step)
+
+    return relayed(steps, act)
