@@ -2,7 +2,7 @@
 
 from gputuner.advice.data_set import data_set
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import gain_from, make, scattered
+from gputuner.advice.making import change_between, gain_from, make, scattered
 from gputuner.advice.snippets import loader
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, knee
@@ -74,6 +74,9 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
                 weight=2.0,
                 snippet=loader(choice.batch, effective=evidence.effective_batch, lonely=own.lonely(choice.batch)),
                 risk=beyond,
+                change=change_between(points[reference], points[choice.batch])
+                if rates[reference] < choice.rate
+                else None,
             )
         )
     return found

@@ -6,6 +6,7 @@ from gputuner.advice.evidence import Evidence
 from gputuner.analysis.statistics import ratio_of_spreads
 from gputuner.analysis.trials import BETWEEN_TRIALS, between_of, between_trials
 from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.change import Change, TrainingSetting
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -62,11 +63,12 @@ def make(
     snippet: str | None = None,
     risk: bool = False,
     chance: float = 1.0,
+    change: Change | None = None,
 ) -> Advice:
     """An advice with its rank; says ``scattered`` in its params where the evidence did not settle.
 
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
-    ``chance`` is how likely the reader is in the situation at all.
+    ``chance`` is how likely the reader is in the situation at all. ``change``: what it changes of a training.
     """
     restless = scattered(*(e for e in evidence if isinstance(e, Point)))
     worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
@@ -82,4 +84,20 @@ def make(
         snippet=snippet,
         risk=risk,
         rank=rank,
+        change=change,
     )
+
+
+def setting_of(point: Point) -> TrainingSetting:
+    """How the training of a rate was run, from its figure: batch, format and layout."""
+    return TrainingSetting(
+        batch=int(point.params["batch"]),
+        precision=str(point.params["precision"]),
+        channels_last=point.params.get("channels_last") is True,
+    )
+
+
+def change_between(base: Point, better: Point) -> Change | None:
+    """From how ``base`` was run to how ``better`` was; None where that is the same."""
+    first, second = setting_of(base), setting_of(better)
+    return None if first == second else Change(workload=better.workload, base=first, advised=second)

@@ -1,7 +1,7 @@
 """Number format and memory layout."""
 
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import gain_from, make
+from gputuner.advice.making import change_between, gain_from, make
 from gputuner.advice.snippets import channels_last as layout_snippet
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.throughput import preferred_precision
@@ -53,6 +53,7 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
                 gain=None if keep else gain_from(evidence, points[best], points[base]),
                 weight=3.0 if keep else 0.0,
                 snippet=precision_snippet(best, cpu=evidence.card.is_cpu),
+                change=None if keep else change_between(points[base], points[best]),
             )
         )
     return found
@@ -135,6 +136,7 @@ def layout_rule(evidence: Evidence) -> list[Advice]:
                     gain=gain if use else None,
                     weight=0.0 if use else 1.0,
                     snippet=layout_snippet() if use else None,
+                    change=change_between(worse, better) if use else None,
                 )
             )
     return found

@@ -1,8 +1,11 @@
 """One job or two at once on a card."""
 
+from dataclasses import replace
+
 from gputuner.advice.evidence import Evidence
-from gputuner.advice.making import make
+from gputuner.advice.making import make, setting_of
 from gputuner.model.advice import Advice, Gain
+from gputuner.model.change import Change
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -64,7 +67,23 @@ def _tuned(evidence: Evidence, point: Point, tuned: float) -> Advice:
     two = advantage >= WORTH
     params["jobs"] = int(point.params["jobs"]) if two else 1
     gain = _gain(point, tuned) if two else None
-    return make("jobs.one_or_two", evidence.card.uuid, params, points, gain=gain, weight=0.0 if two else 3.0)
+    change = _change(point, _tuned_batch(evidence, point)) if two else None
+    return make(
+        "jobs.one_or_two", evidence.card.uuid, params, points, gain=gain, weight=0.0 if two else 3.0, change=change
+    )
+
+
+def _tuned_batch(evidence: Evidence, point: Point) -> int:
+    """The batch with the best rate alone in the pair's format and layout; the pair's own where none was measured."""
+    setting = setting_of(point)
+    rates = evidence.training_rates(point.workload).get((setting.precision, setting.channels_last), {})
+    return max(rates, key=lambda batch: rates[batch].value, default=setting.batch)
+
+
+def _change(point: Point, alone: int) -> Change:
+    """From one training at the batch ``alone`` to the pair as it ran."""
+    pair = replace(setting_of(point), processes=int(point.params["jobs"]))
+    return Change(workload=point.workload, base=replace(pair, processes=1, batch=alone), advised=pair)
 
 
 def _fixed(evidence: Evidence, point: Point, tuned: float) -> list[Advice]:
@@ -73,4 +92,5 @@ def _fixed(evidence: Evidence, point: Point, tuned: float) -> list[Advice]:
     params, points = _params(evidence, point, tuned)
     params["jobs"] = int(point.params["jobs"])
     gain = _gain(point, 1.0)
-    return [make("jobs.fixed_batch", evidence.card.uuid, params, points, gain=gain, chance=FIXED_CHANCE)]
+    change = _change(point, int(point.params["batch"]))
+    return [make("jobs.fixed_batch", evidence.card.uuid, params, points, gain=gain, chance=FIXED_CHANCE, change=change)]

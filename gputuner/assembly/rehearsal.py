@@ -1,8 +1,9 @@
 """The dry run: the same plan, performed by the simulated worker of the recognised card. Touches nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from gputuner.assembly import stages
 from gputuner.assembly.knowledge import KNOWLEDGE
@@ -13,8 +14,9 @@ from gputuner.engine.inbox import Inbox, Item, TickArrived
 from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
-from gputuner.experiments.batch import Batch
 from gputuner.experiments.protocol import Experiment
+from gputuner.experiments.subject import STAND_IN as STAND_IN_TRAINING
+from gputuner.experiments.subject import own_recipe
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import StepFinished, StepStarted, Warned
 from gputuner.model.planned import PlannedStep, Rehearsed
@@ -25,8 +27,6 @@ from gputuner.telemetry.rates import Rates
 
 STAND_IN = "rtx-3060-12g"
 """Plays cards that the catalogue does not know."""
-STAND_IN_TRAINING = "resnet50"
-"""Its steps are told for a recipe, which is not run."""
 LEFT_OUT = frozenset({"benchmark_unavailable", "benchmark_skipped", "benchmark_gap"})
 """Warnings that hold for the real run too: of what will not be done, and why."""
 
@@ -97,8 +97,8 @@ def rehearse(
 
     The user's own training is not run: a built-in one takes its place. ``beside``: further cards that it may use.
     """
-    if isinstance(spec, Batch) and spec.recipe:
-        spec = replace(spec, recipe="", workload=STAND_IN_TRAINING)
+    if own_recipe(spec) and is_dataclass(spec):
+        spec = cast(Experiment, replace(spec, recipe="", workload=STAND_IN_TRAINING))
     cards = (card, *beside)
     catalog = processor_catalog(card) if card.is_cpu else load()
 

@@ -22,9 +22,9 @@ from gputuner.engine.options import Options
 from gputuner.engine.run import Run
 from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
-from gputuner.experiments.batch import Batch
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.protocol import Experiment
+from gputuner.experiments.subject import own_recipe
 from gputuner.model.cards import CPU_CARD, CardInfo, CardState, Origin
 from gputuner.model.errors import (
     DeviceError,
@@ -208,7 +208,7 @@ class Setup:
         self._check_python()
         if self._replay is not None:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
-        if self.simulate and isinstance(spec, Batch) and spec.recipe:
+        if self.simulate and own_recipe(spec):
             raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
 
     @cached_property

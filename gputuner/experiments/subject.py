@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 from gputuner.model.errors import UsageError
 from gputuner.workloads.specs import Precision, ResNet50Spec
@@ -19,6 +20,23 @@ class Subject:
     """Batch, precision and channels-last → spec."""
     images: bool
     """Whether the layout of its input matters."""
+
+
+@runtime_checkable
+class Examines(Protocol):
+    """A spec that examines one training: ``recipe`` where it is not empty, else the built-in ``workload``."""
+
+    workload: str
+    recipe: str
+
+
+STAND_IN = "resnet50"
+"""Its steps are told for a recipe that is not run."""
+
+
+def own_recipe(spec: object) -> bool:
+    """Whether ``spec`` is about the user's own training."""
+    return isinstance(spec, Examines) and bool(spec.recipe)
 
 
 def resnet50(image: int) -> Subject:

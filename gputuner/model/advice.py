@@ -5,6 +5,7 @@ from enum import StrEnum
 from math import isfinite
 
 from gputuner.model.cards import Origin
+from gputuner.model.change import Change
 from gputuner.model.readings import Scalar
 
 
@@ -56,6 +57,8 @@ class Advice:
     """True if following it needs care (settings, hardware)."""
     rank: float = 0.0
     """Larger first: gain × probability, harmless before risky, free before paid."""
+    change: Change | None = None
+    """What it changes of a training, so that it can be tried; None: it is about the card or the owner's own acts."""
 
     def __post_init__(self) -> None:
         """Refuse advice without evidence."""
