@@ -4,15 +4,17 @@
 ``make()`` gives a mapping, or any object with attributes, of: ``model``; ``batch(n)``, n samples in any nesting of
 tensors, lists, tuples and mappings; ``loss(model, batch)``, a scalar, not needed of a model that tells its own (an
 output with ``loss``, or ``training_step`` as Lightning has it); ``optimizer(parameters)``, not needed of a model with
-``configure_optimizers`` (else AdamW); ``samples``, how many the data set has, if that shall be known. It imports
-nothing of gputuner and runs in the user's own Python.
+``configure_optimizers`` (else AdamW); ``samples``, how many the data set has, if that shall be known; for questions
+about loading ``loader(batch_size, num_workers, …)``, which gives a ``DataLoader``, or ``data_set`` (and ``collate``).
+It imports nothing of gputuner and runs in the user's own Python.
 """
 
+import hashlib
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -22,6 +24,8 @@ from torch import nn
 
 USUAL_RATE = 1e-4
 """Learning rate of the optimizer that is taken where a recipe names none."""
+DIGITS = 16
+"""Of the digest: enough to tell two states of a file apart."""
 
 
 class RecipeError(Exception):
@@ -38,6 +42,14 @@ class Recipe:
     optimizer: "Callable[[Any], torch.optim.Optimizer] | None"
     samples: "int | None" = None
     """Of the data set that is trained on."""
+    digest: str = ""
+    """Beginning of the SHA-256 of the file that holds it, so that a change of it is seen."""
+    loader: "Callable[..., Any] | None" = None
+    """Makes a ``DataLoader`` of a batch size and a number of processes."""
+    data_set: Any = None
+    """A data set of torch, from which a loader is made where the recipe makes none."""
+    collate: "Callable[[Any], Any] | None" = None
+    """What makes a batch of the samples of ``data_set``; None: as torch does."""
 
 
 def load(reference: str, folder: str) -> Recipe:
@@ -57,7 +69,15 @@ def load(reference: str, folder: str) -> Recipe:
     make = getattr(module, name, None)
     if not callable(make):
         raise RecipeError(f"{source} has no function {name!r}")
-    return _checked(make(), reference)
+    return replace(_checked(make(), reference), digest=_digest(module))
+
+
+def _digest(module: ModuleType) -> str:
+    """Of the module's file; empty where it has none that can be read."""
+    try:
+        return hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest()[:DIGITS]
+    except OSError:
+        return ""
 
 
 def _module(source: str, folder: str) -> ModuleType:
@@ -90,6 +110,10 @@ def _checked(given: Any, reference: str) -> Recipe:
 
     model, batch, loss, optimizer = (part(name) for name in ("model", "batch", "loss", "optimizer"))
     samples = part("samples")
+    feeding = {name: part(name) for name in ("loader", "data_set", "collate")}
+    for name in ("loader", "collate"):
+        if feeding[name] is not None and not callable(feeding[name]):
+            raise RecipeError(f"the {name} that {reference} gives is no function")
     if not isinstance(model, nn.Module):
         raise RecipeError(f"{reference} gives no model (a torch.nn.Module)")
     if not callable(batch):
@@ -104,7 +128,12 @@ def _checked(given: Any, reference: str) -> Recipe:
         optimizer = _configured(model)
     own = _own_step if callable(getattr(model, "training_step", None)) else _own_loss
     return Recipe(
-        model=model, batch=batch, loss=cast(Any, loss or own), optimizer=cast(Any, optimizer), samples=samples
+        model=model,
+        batch=batch,
+        loss=cast(Any, loss or own),
+        optimizer=cast(Any, optimizer),
+        samples=samples,
+        **feeding,
     )
 
 
