@@ -6,6 +6,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from gputuner.analysis.regression import Key, stored_spread
+from gputuner.analysis.session_spread import SessionSpread
 from gputuner.assembly import feeds
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
@@ -21,6 +23,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard
 from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
+from gputuner.sessions.earlier import telling_spread
 from gputuner.sessions.library import Entry
 from gputuner.sessions.reader import SessionReader
 from gputuner.settings import preferences
@@ -109,6 +112,21 @@ class WindowPorts:
             StoreError: it cannot be read.
         """
         return self._setup.sessions.open(path)
+
+    def spreads(self, path: Path, but: str) -> Mapping[Key, SessionSpread]:
+        """How far figures of stored sessions lie apart, up to the one at ``path``.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        known = self._setup.sessions
+        stored = known.open(path)
+        try:
+            points, started = stored.points(), stored.started
+        finally:
+            stored.close()
+        earlier = telling_spread(known, started.cards[0], started, points, but=but) if started.cards else []
+        return stored_spread(earlier)
 
     def replay(self, path: Path) -> ReplayFeed:
         """Play a session back.

@@ -36,8 +36,8 @@ def compare_sessions(
     from gputuner.analysis.likeness import unlike
     from gputuner.analysis.regression import compare, stored_spread
     from gputuner.cli import comparison
-    from gputuner.cli.guard import telling_spread
     from gputuner.language.comparisons import comparison_markdown
+    from gputuner.sessions.earlier import telling_spread
 
     output = context.output(options)
     with context.setup(options) as setup:
@@ -45,7 +45,8 @@ def compare_sessions(
         first, second = setup.sessions.open(paths[0]), setup.sessions.open(paths[1])
         try:
             points, started, other = first.points(), first.started, second.started.run_id
-            earlier = telling_spread(setup, started.cards[0], started, points, but=other) if started.cards else []
+            known = setup.sessions
+            earlier = telling_spread(known, started.cards[0], started, points, but=other) if started.cards else []
             found = compare(points, second.points(), stored_spread(earlier))
             differs = unlike(first.started, second.started, (first.torch(), second.torch()))
         finally:

@@ -23,7 +23,7 @@ from gputuner.analysis.regression import (
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.cli.experiment import Finished
 from gputuner.cli.output import Output
-from gputuner.cli.ports import Setup, Summary
+from gputuner.cli.ports import Setup
 from gputuner.cli.sessions import find
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
@@ -35,11 +35,7 @@ from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageErro
 from gputuner.model.events import Outcome, RunStarted, Warned
 from gputuner.model.fingerprint import TorchFingerprint
 from gputuner.model.points import Point
-
-EARLIER_MOST = 20
-"""So many of the newest sessions tell a metric's run-to-run spread."""
-AGAINST = "against"
-"""Field of a stored spec: a run of the guard tells nothing of the usual spread, it may be the fall itself."""
+from gputuner.sessions.earlier import telling_spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +129,7 @@ class Guard:
             stored.close()
         for card in cards:
             _same_card(started, card, which)
-        told = telling_spread(setup, cards[0], started, points)
+        told = telling_spread(setup.sessions, cards[0], started, points)
         guard = cls(
             session=path.stem,
             started=started,
@@ -289,33 +285,3 @@ def _same_card(started: RunStarted, card: CardInfo, which: str) -> None:
     if not same:
         title = theirs.title if theirs else "?"
         raise UsageError("against_other_card", f"{which} is of {title}", session=which, card=card.title, other=title)
-
-
-def telling_spread(
-    setup: Setup, card: CardInfo, started: RunStarted, points: Sequence[Point], *, but: str = ""
-) -> list[Sequence[Point]]:
-    """Figures of the guard's session and of the newest before it: what came later may be the fall that is looked for,
-    and so may a run of the guard. Sessions that cannot be read and those that did not complete tell nothing.
-    ``but``: a session that is compared itself.
-    """
-    read: list[Sequence[Point]] = [points]
-    for entry in setup.sessions.entries():
-        summary = entry.summary
-        if summary is None or summary.run_id == but or len(read) >= EARLIER_MOST or not _tells(summary, card, started):
-            continue
-        try:
-            stored = setup.sessions.open(summary.path)
-        except GputunerError:
-            continue
-        try:
-            if not stored.started.spec.get(AGAINST):
-                read.append(stored.points())
-        finally:
-            stored.close()
-    return read
-
-
-def _tells(summary: Summary, card: CardInfo, started: RunStarted) -> bool:
-    before = summary.run_id != started.run_id and summary.started_unix_s < started.unix_s
-    same = any(each.uuid == card.uuid for each in summary.cards) and summary.origin is card.origin
-    return before and same and summary.outcome is Outcome.COMPLETED

@@ -1,14 +1,20 @@
 # pyright: standard
 """Other sessions to compare with: listed and read in the background."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from gputuner.analysis.regression import Key
+from gputuner.analysis.session_spread import SessionSpread
 from gputuner.gui.ports import Ports, SessionEntry
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.run_worker import Background
 from gputuner.gui.session_content import read_facts
+
+Spreads = Mapping[Key, SessionSpread]
+"""How far stored sessions lie apart, by figure."""
 
 
 class Others(QObject):
@@ -16,8 +22,8 @@ class Others(QObject):
 
     listed = Signal()
     """``entries`` are known anew."""
-    opened = Signal(object, object)
-    """A session's path and its ``RunFacts``."""
+    opened = Signal(object, object, object)
+    """A session's path, its ``RunFacts``, and how far stored sessions up to it lie apart (by figure)."""
     failed = Signal(object, object)
     """A session's path, and why it cannot be read."""
 
@@ -37,14 +43,18 @@ class Others(QObject):
 
         self._background.ask(lambda: tuple(self._ports.sessions()), answer)
 
-    def open(self, path: Path) -> None:
-        """Read the figures of a session."""
+    def open(self, path: Path, run_id: str) -> None:
+        """Read the figures of a session, to compare the run ``run_id`` with."""
 
-        def read() -> RunFacts:
+        def read() -> tuple[RunFacts, Spreads]:
             reader = self._ports.open_session(path)
             try:
-                return read_facts(reader)
+                facts = read_facts(reader)
             finally:
                 reader.close()
+            return facts, self._ports.spreads(path, run_id)
 
-        self._background.ask(read, lambda facts: self.opened.emit(path, facts), lambda err: self.failed.emit(path, err))
+        def answer(found: tuple[RunFacts, Spreads]) -> None:
+            self.opened.emit(path, *found)
+
+        self._background.ask(read, answer, lambda err: self.failed.emit(path, err))

@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gputuner.analysis.regression import Key
+from gputuner.analysis.session_spread import SessionSpread
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
@@ -284,6 +286,16 @@ class Ports(Protocol):
 
     def open_session(self, path: Path) -> SessionReader:
         """Open a session for reading.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        ...
+
+    def spreads(self, path: Path, but: str) -> Mapping[Key, SessionSpread]:
+        """How far figures of stored sessions lie apart, told by that at ``path`` and those before it on its card.
+
+        ``but`` is the run that it is compared with.
 
         Raises:
             StoreError: it cannot be read.

@@ -1,11 +1,12 @@
 # pyright: standard
 """From the figures of two runs to paired bars: this one, the other, and whether the difference means anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gputuner.analysis.headlines import HEADLINE, PASSING, benchmark_of, headlines
-from gputuner.analysis.regression import Difference, Verdict, compare
+from gputuner.analysis.regression import Difference, Key, Verdict, compare
+from gputuner.analysis.session_spread import SessionSpread
 from gputuner.gui.bench_words import row_names, shape_words, shared_words
 from gputuner.gui.plots.bar_marks import signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow
@@ -31,9 +32,11 @@ class Pair:
     changed: int = 0
 
 
-def paired(these: Sequence[Point], others: Sequence[Point]) -> tuple[Difference, ...]:
-    """What both runs measured, whatever their cards; ``after`` is this run's."""
-    return compare(others, these)
+def paired(
+    these: Sequence[Point], others: Sequence[Point], spreads: Mapping[Key, SessionSpread] | None = None
+) -> tuple[Difference, ...]:
+    """What both runs measured, whatever their cards; ``after`` is this run's, ``spreads`` that of stored sessions."""
+    return compare(others, these, spreads)
 
 
 def telling(differences: Sequence[Difference], these: Sequence[Point]) -> list[Pair]:

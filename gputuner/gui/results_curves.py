@@ -16,7 +16,7 @@ from gputuner.gui.theme import Theme
 from gputuner.language import benchmarks
 from gputuner.language.numbers import number
 from gputuner.language.words import _
-from gputuner.model.cards import CardInfo
+from gputuner.model.cards import CPU_CARD, CardInfo
 from gputuner.model.points import Point
 
 GIGA, NANO, GIB = 1e9, 1e-9, float(2**30)
@@ -170,9 +170,10 @@ def _levels(points: Sequence[Point]) -> tuple[Stretch, ...]:
             runs.append((size, size, level))
     if not runs:
         return ()
+    cpu = all(point.card == CPU_CARD for point in points)
     edges = [runs[0][0], *(sqrt(one[1] * next_[0]) for one, next_ in pairwise(runs)), runs[-1][1]]
     return tuple(
-        Stretch(x0=edges[number], x1=edges[number + 1], name=benchmarks.level(level))
+        Stretch(x0=edges[number], x1=edges[number + 1], name=benchmarks.level(level, cpu=cpu))
         for number, (_low, _high, level) in enumerate(runs)
         if level
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gputuner.analysis.headlines import BESIDE, WORST_TOO, benchmark_of, headlines
-from gputuner.language.benchmarks import LAST_LEVEL, cause, held_back, level
+from gputuner.language.benchmarks import cause, held_back, level
 from gputuner.language.names import metric
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import point_unit, point_value, settings
@@ -62,7 +62,7 @@ def _level(point: Point) -> str:
     if "level" not in point.params:
         return ""
     named = str(point.params["level"])
-    return level(LAST_LEVEL if point.card == CPU_CARD and named == "l2" else named)
+    return level(named, cpu=point.card == CPU_CARD)
 
 
 def published_words(point: Point) -> str:

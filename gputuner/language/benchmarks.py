@@ -194,8 +194,10 @@ LEVELS: dict[str, str] = {
 }
 
 
-def level(name: str) -> str:
-    """A level of the memory."""
+def level(name: str, *, cpu: bool = False) -> str:
+    """A level of the memory; the last cache of a processor is no L2."""
+    if cpu and name == "l2":
+        name = LAST_LEVEL
     return _(LEVELS[name]) if name in LEVELS else name.upper()
 
 

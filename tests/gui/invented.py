@@ -14,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from gputuner.analysis.regression import Key
+from gputuner.analysis.session_spread import SessionSpread
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.model.advice import Advice, Confidence, Gain, Question
@@ -668,6 +670,8 @@ class InMemoryPorts:
         self.threads: set[str] = set()
         self.plan: object = None
         self.holders: dict[str, tuple[Holder, ...]] = {}
+        self.spread: dict[Key, SessionSpread] = {}
+        self.compared: list[tuple[Path, str]] = []
 
     def benchmarks(self, card: str) -> tuple[Offer, ...]:
         return suite(card)
@@ -703,6 +707,10 @@ class InMemoryPorts:
         if path not in self.kept:
             raise StoreError("session_malformed", path=str(path), message="not a database")
         return self.kept[path]
+
+    def spreads(self, path: Path, but: str) -> dict[Key, SessionSpread]:
+        self.compared.append((path, but))
+        return self.spread
 
     def replay(self, path: Path) -> InMemoryFeed:
         self.replays.append(InMemoryFeed([modded_4090(origin=Origin.REPLAYED)], Origin.REPLAYED))

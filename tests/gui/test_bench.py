@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from gputuner.analysis.regression import Verdict
+from gputuner.analysis.regression import Verdict, key_of
+from gputuner.analysis.session_spread import SessionSpread
+from gputuner.experiments.bench import MINUTES_MOST
 from gputuner.gui.plots.labelling import Box
+from gputuner.gui.results_curves import size_sweep
 from gputuner.gui.run_state import Phase
+from gputuner.gui.theme import LIGHT
 from gputuner.language import sentences
-from gputuner.model.cards import Origin
+from gputuner.model.cards import CPU_CARD, Origin
 from gputuner.model.errors import CardBusy
 from gputuner.model.events import Outcome, PointMeasured, StepStarted
 
@@ -328,6 +332,30 @@ def test_another_session_is_compared_figure_by_figure(finished, qtbot):
     rows = [row for group in compare.bars.groups for row in group.rows if row.point_id == "gemm-bf16-sustained"]
     assert "+11.1 %" in rows[0].note
     assert "▼ 0 worse" in compare.said.text()
+
+
+def test_sessions_that_lie_far_apart_make_a_difference_uncertain(finished, qtbot, invented):
+    """A comparison knows the spread between stored sessions: 11 % is none where they lie 8 % apart."""
+    ports = finished.ports
+    first, second = invented.bench_points(1.0), invented.bench_points(1 / 0.9)
+    ports.spread = {key_of(p): SessionSpread(deviation=0.08, freedom=9.0, known=True) for p in [*first, *second]}
+    compare = choose_other(finished, qtbot)
+    qtbot.waitUntil(lambda: bool(compare.differences))
+    pair = {each.after.id: each for each in compare.differences}["gemm-bf16-sustained"]
+    assert pair.spread == ports.spread[key_of(pair.before)]
+    assert pair.verdict is Verdict.SAME
+    assert ports.compared == [(compare.chooser.currentData(), finished.conductor.benching.state.facts.started.run_id)]
+
+
+def test_the_last_cache_of_a_processor_is_not_called_l2(invented):
+    points = [replace(p, card=CPU_CARD) for p in invented.bench_points() if p.metric == "stream_bandwidth"]
+    picture = size_sweep(points, [invented.cpu_card()], LIGHT)
+    assert {stretch.name for stretch in picture.stretches} == {"last-level cache", "DRAM"}
+    assert picture.uprights == ()
+
+
+def test_the_time_may_be_as_long_as_the_experiment_allows(opened):
+    assert opened.bench.form.minutes.maximum() == MINUTES_MOST
 
 
 def test_the_table_goes_to_the_first_pair_of_a_comparison(finished, qtbot):

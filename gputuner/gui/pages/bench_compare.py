@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QScrollArea
 
 from gputuner.analysis.likeness import unlike
 from gputuner.analysis.regression import Difference, Verdict
-from gputuner.gui.others import Others
+from gputuner.gui.others import Others, Spreads
 from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.ports import SessionSummary
@@ -41,6 +41,7 @@ class ComparePicture(PictureFrame):
         self._run = ""
         self._other: RunFacts | None = None
         self._path: Path | None = None
+        self._spreads: Spreads = {}
         self.differences: tuple[Difference, ...] = ()
         self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("compare with"))
@@ -79,7 +80,7 @@ class ComparePicture(PictureFrame):
         self._facts = facts
         if run != self._run:
             self._run = run
-            self._path, self._other = None, None
+            self._path, self._other, self._spreads = None, None, {}
             self._show_choices()
         self._show()
 
@@ -99,16 +100,16 @@ class ComparePicture(PictureFrame):
 
     def _choose(self) -> None:
         chosen = self.chooser.currentData()
-        self._path, self._other = None, None
+        self._path, self._other, self._spreads = None, None, {}
         if isinstance(chosen, Path):
             self._path = chosen
-            self._others.open(chosen)
+            self._others.open(chosen, self._run)
         self._show()
         self.compared.emit()
 
-    def _opened(self, path: Path, facts: RunFacts) -> None:
+    def _opened(self, path: Path, facts: RunFacts, spreads: Spreads) -> None:
         if path == self._path:
-            self._other = facts
+            self._other, self._spreads = facts, spreads
             self._show()
             self.compared.emit()
 
@@ -128,7 +129,7 @@ class ComparePicture(PictureFrame):
 
     def _show(self) -> None:
         sides = self._sides()
-        self.differences = () if sides is None else paired(*sides)
+        self.differences = () if sides is None else paired(*sides, self._spreads)
         shown = telling(self.differences, sides[0]) if sides is not None else []
         self.bars.show_groups(pair_groups(shown, self._theme))
         self.bars.setMinimumHeight(self.bars.sizeHint().height() if shown else 0)

@@ -15,7 +15,7 @@ from gputuner.gui.widgets.labels import label, repolish, rule
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _, ngettext
-from gputuner.model.cards import CardState
+from gputuner.model.cards import CardState, Origin
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
 
@@ -190,6 +190,9 @@ class SetupPanel(QFrame):
             return
         if card.info.state is not CardState.READY:
             self._card_note.setText(sentences.card_state(card.info.state))
+            return
+        if card.info.origin is Origin.SIMULATED:
+            self._card_note.setText(_("simulated: a run has it for itself, whatever Monitor shows"))
             return
         told: list[str] = []
         if card.processes is not None and card.processes.reason is None:

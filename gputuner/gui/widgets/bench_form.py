@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from gputuner.experiments.bench import MINUTES_MOST
 from gputuner.gui.ports import BenchmarkEntry
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.bench_chooser import BenchChooser
@@ -13,8 +14,6 @@ from gputuner.gui.widgets.labels import Elided, label
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError, UsageError
-
-MINUTES_MOST = 1440.0
 
 
 class BenchForm(Form):
