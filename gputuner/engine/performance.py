@@ -26,7 +26,7 @@ from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFo
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import Sample
-from gputuner.model.steps import Cancelled, Stopped
+from gputuner.model.steps import Cancelled, Stopped, told_spec
 from gputuner.telemetry.conditions import conditions
 from gputuner.telemetry.feed import Tick
 
@@ -84,7 +84,7 @@ class Performance:
         self.teller.tell(
             RunStarted,
             experiment=self.spec.name,
-            spec=to_builtins(self.spec),
+            spec=told_spec(to_builtins(self.spec)),
             fingerprint=found,
             cards=self.cards,
             clock=self.stage.clock_kind,

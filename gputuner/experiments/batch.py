@@ -22,7 +22,7 @@ from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.experiments.tune_training import first_failed, skipped, training, usual_layout
 from gputuner.model.errors import DoesNotFit, UserCodeError
-from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
+from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_recipe import RecipeSpec
 
@@ -83,7 +83,9 @@ class Batch:
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        return f"{self.name} --recipe {self.recipe}" if self.recipe else f"{self.name} {self.workload}"
+        if not self.recipe:
+            return f"{self.name} {self.workload}"
+        return f"{self.name} --recipe {told_recipe(self.recipe, self.folder)}"
 
     def expected_s(self) -> float:
         """The time budget in seconds."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any, Literal
 
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
@@ -19,6 +20,31 @@ PRIVATE = ("recipe", "folder")
 def told_params(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """What events and figures say of a work's params."""
     return {name: value for name, value in params.items() if name not in PRIVATE}
+
+
+def told_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a session says of an experiment's spec: without ``folder``, and without the folders of a recipe's path.
+
+    Whoever runs it again does that from the same folder.
+    """
+    told = {name: value for name, value in spec.items() if name != "folder"}
+    recipe = told.get("recipe")
+    if isinstance(recipe, str) and recipe:
+        told["recipe"] = told_recipe(recipe, str(spec.get("folder", "")))
+    return told
+
+
+def told_recipe(recipe: str, folder: str = "") -> str:
+    """A recipe as it may be told: a path from a root or a home on is made relative to ``folder``, else cut to its name.
+
+    A relative path stays as it was typed.
+    """
+    source, _, function = recipe.rpartition(":")
+    path = PureWindowsPath(source) if PureWindowsPath(source).drive else PurePosixPath(source)
+    if not path.is_absolute() and not source.startswith("~"):
+        return recipe
+    inside = folder and path.is_relative_to(folder)
+    return f"{path.relative_to(folder).as_posix() if inside else path.name}:{function}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

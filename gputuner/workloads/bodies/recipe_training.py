@@ -10,7 +10,9 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.precision import autocast
 from gputuner.workloads.bodies.recipe import Recipe, RecipeError, load, mapped, optimizer_of, tensors
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
+from gputuner.workloads.bodies.training_switches import attention_of
 
 COMPARED_UP_TO = 8
 """Up to this size a second batch is made, to see whether samples differ in length; larger ones take long to make."""
@@ -44,6 +46,7 @@ class RecipeTraining(TrainingStep):
         precision: as of any training.
         seed: of torch, before the recipe makes anything.
         channels_last: layout of tensors with four dimensions and of the model's filters.
+        switches: what else is switched on, by the names of ``Switches``.
     """
 
     def __init__(
@@ -56,8 +59,11 @@ class RecipeTraining(TrainingStep):
         precision: str,
         seed: int,
         channels_last: bool = False,
+        **switches: Any,
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last)
+        super().__init__(
+            device, batch=batch, precision=precision, channels_last=channels_last, switches=Switches(**switches)
+        )
         torch.manual_seed(seed)
         self._recipe: Recipe = load(recipe, folder)
         self._told: dict[str, Fact] = {}
@@ -85,7 +91,7 @@ class RecipeTraining(TrainingStep):
         return self._laid_out(moved) if moved.dim() == 4 else moved
 
     def _forward(self, inputs: Any, targets: Any) -> torch.Tensor:
-        with autocast(self._device, self._precision):
+        with autocast(self._device, self._precision), attention_of(self._switches.sdpa):
             return self._recipe.loss(self._run, inputs)
 
     def _has_batch_norm(self) -> bool:
@@ -96,6 +102,8 @@ class RecipeTraining(TrainingStep):
 
     def _facts(self) -> "dict[str, Fact]":
         facts: dict[str, Fact] = {**super()._facts(), **self._told, "batch_norm": self._has_batch_norm()}
+        if self._recipe.digest:
+            facts["recipe_sha256"] = self._recipe.digest
         if self._recipe.samples is not None:
             facts["data_set_samples"] = self._recipe.samples
         return facts

@@ -308,3 +308,14 @@ def test_c039_the_workers_own_probe_never_trains_batch_norm_on_one_sample(tmp_pa
     assert probe.work == {"samples": 2.0}
     assert probe.expected_s == pytest.approx(4 * probe.seconds)
     assert training(tmp_path, reference, batch=2, precision="bf16").probe(10.0) is None
+
+
+def test_a_change_of_the_file_is_seen_in_its_digest(tmp_path):
+    path = tmp_path / "changing_recipe.py"
+    path.write_text(PLAIN)
+    first = load("changing_recipe.py:make", str(tmp_path)).digest
+    again = load("changing_recipe.py:make", str(tmp_path)).digest
+    path.write_text(PLAIN + "# another word\n")
+    changed = load("changing_recipe.py:make", str(tmp_path)).digest
+    assert len(first) == 16
+    assert first == again != changed
