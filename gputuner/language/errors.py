@@ -34,6 +34,7 @@ _USAGE: dict[str, str] = {
     "no_benchmark_chosen": N_("No benchmark is chosen; tick at least one."),
     "duration_out_of_range": N_("The duration is {value} s, but must be above 0 and at most ten years."),
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
+    "switch_unknown": N_("{name} cannot be {value}; it takes {known}."),
     "simulate_or_replay": N_("--simulate and --replay exclude each other; leave one out."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
     "selection_empty": N_("--gpu names no card; name one, or leave the option out."),

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 from gputuner.model.errors import UsageError
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.switches import AS_IS, ATTENTION, OPTIMIZERS, Switches
 
 Precision = Literal["fp32", "tf32", "fp16", "bf16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -39,6 +40,20 @@ def check_range(name: str, value: int, low: int, high: int) -> None:
             low=low,
             high=high,
         )
+
+
+def check_switches(switches: Switches) -> None:
+    """Refuse a choice that there is not.
+
+    Raises:
+        UsageError: no such attention backend, or no such way of an optimizer.
+    """
+    for name, value, known in (
+        ("sdpa", switches.sdpa, ATTENTION),
+        ("optimizer_kind", switches.optimizer_kind, OPTIMIZERS),
+    ):
+        if value and value not in known:
+            raise UsageError("switch_unknown", f"{name}: {value!r}", name=name, value=value, known=", ".join(known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +112,15 @@ class ResNet50Spec:
     precision: Precision = "bf16"
     channels_last: bool = True
     image: int = 224
-    autotune: bool = False
-    """cuDNN's autotuner: as torch has it by default, off. On an H200 it gained nothing here and cost 5 to 20 s for each
-    new shape."""
-    compile: bool = False
     loader: Loader = "synthetic"
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what the network cannot take."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
         check_range("image", self.image, 32, 1024)
+        check_switches(self.switches)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
@@ -116,9 +129,8 @@ class ResNet50Spec:
             "precision": self.precision,
             "channels_last": self.channels_last,
             "image": self.image,
-            **({"autotune": True} if self.autotune else {}),
-            **({"compile": True} if self.compile else {}),
             **({"loader": self.loader} if self.loader != "synthetic" else {}),
+            **self.switches.params(),
         }
 
 

@@ -6,7 +6,8 @@ from typing import ClassVar
 
 from gputuner.model.errors import UsageError
 from gputuner.model.readings import Scalar
-from gputuner.workloads.specs import Precision, check_precision, check_range
+from gputuner.workloads.bodies.switches import AS_IS, Switches
+from gputuner.workloads.specs import Precision, check_precision, check_range, check_switches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,7 @@ class RecipeSpec:
     batch: int = 1
     precision: Precision = "fp32"
     channels_last: bool = False
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what cannot be a recipe.
@@ -31,6 +33,7 @@ class RecipeSpec:
             raise UsageError("recipe_malformed", f"no recipe: {self.recipe!r}", recipe=self.recipe)
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
+        check_switches(self.switches)
 
     @property
     def title(self) -> str:
@@ -46,4 +49,5 @@ class RecipeSpec:
             "batch": self.batch,
             "precision": self.precision,
             "channels_last": self.channels_last,
+            **self.switches.params(),
         }

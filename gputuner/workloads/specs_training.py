@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.switches import AS_IS, Switches
 from gputuner.workloads.bodies.training_shapes import (
     EDSR,
     LLM,
@@ -20,7 +21,7 @@ from gputuner.workloads.bodies.training_shapes import (
     LstmShape,
     resnet50_flop,
 )
-from gputuner.workloads.specs import Precision, ResNet50Spec, check_precision, check_range
+from gputuner.workloads.specs import Precision, ResNet50Spec, check_precision, check_range, check_switches
 
 Variant = Literal["baseline", "full"]
 Decoder = Literal["7b", "1b", "125m"]
@@ -66,12 +67,13 @@ class BertSpec:
     sequence: int = 384
     sparse: bool = False
     """Weights 2:4 sparse, pruned anew in each step."""
-    compile: bool = False
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what the network cannot take."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
+        check_switches(self.switches)
         check_range("sequence", self.sequence, 2, BertShape().positions)
 
     def params(self) -> dict[str, Scalar]:
@@ -81,7 +83,7 @@ class BertSpec:
             "precision": self.precision,
             "sequence": self.sequence,
             **({"sparse": True} if self.sparse else {}),
-            **({"compile": True} if self.compile else {}),
+            **self.switches.params(),
         }
 
     def memory(self) -> MemoryLine:
@@ -103,12 +105,13 @@ class EdsrSpec:
     variant: Variant = "baseline"
     patch: int = 48
     channels_last: bool = True
-    compile: bool = False
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what the network cannot take."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
+        check_switches(self.switches)
         check_range("patch", self.patch, 8, 1024)
 
     def params(self) -> dict[str, Scalar]:
@@ -119,7 +122,7 @@ class EdsrSpec:
             "variant": self.variant,
             "patch": self.patch,
             "channels_last": self.channels_last,
-            **({"compile": True} if self.compile else {}),
+            **self.switches.params(),
         }
 
     def memory(self) -> MemoryLine:
@@ -139,12 +142,13 @@ class GptSpec:
     batch: int
     precision: Precision = "bf16"
     sequence: int = 1024
-    compile: bool = False
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what the network cannot take."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
+        check_switches(self.switches)
         check_range("sequence", self.sequence, 2, GptShape().positions)
 
     def params(self) -> dict[str, Scalar]:
@@ -153,7 +157,7 @@ class GptSpec:
             "batch": self.batch,
             "precision": self.precision,
             "sequence": self.sequence,
-            **({"compile": True} if self.compile else {}),
+            **self.switches.params(),
         }
 
     def memory(self) -> MemoryLine:
@@ -173,16 +177,23 @@ class LstmSpec:
     batch: int
     precision: Precision = "bf16"
     sequence: int = 64
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what no card can do."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 20)
+        check_switches(self.switches)
         check_range("sequence", self.sequence, 2, 4096)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
-        return {"batch": self.batch, "precision": self.precision, "sequence": self.sequence}
+        return {
+            "batch": self.batch,
+            "precision": self.precision,
+            "sequence": self.sequence,
+            **self.switches.params(),
+        }
 
     def memory(self) -> MemoryLine:
         """Memory that it needs."""
@@ -203,11 +214,13 @@ class LlmSpec:
     sequence: int = 2048
     quantised: bool = False
     model: Decoder = "7b"
+    switches: Switches = AS_IS
 
     def __post_init__(self) -> None:
         """Refuse what no card can do."""
         check_precision(self.precision)
         check_range("batch", self.batch, 1, 1 << 16)
+        check_switches(self.switches)
         check_range("sequence", self.sequence, 2, 1 << 17)
 
     def params(self) -> dict[str, Scalar]:
@@ -218,6 +231,7 @@ class LlmSpec:
             "sequence": self.sequence,
             "model": self.model,
             "quantised": self.quantised,
+            **self.switches.params(),
         }
 
     def memory(self) -> MemoryLine:

@@ -6,6 +6,7 @@ import pytest
 
 from gputuner.catalog import load
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training_shapes import LLM, BertShape, resnet50_flop
 from gputuner.workloads.simulated import SimulatedWorker
 from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
@@ -107,8 +108,8 @@ def test_operations_are_told_as_the_bodies_tell_them():
 def test_compiling_and_sparse_weights_help_and_a_slow_loader_limits():
     for plain, changed in (
         (BertSpec(batch=28, precision="fp16"), BertSpec(batch=28, precision="fp16", sparse=True)),
-        (BertSpec(batch=28, precision="fp16"), BertSpec(batch=28, precision="fp16", compile=True)),
-        (ResNet50Spec(batch=64), ResNet50Spec(batch=64, compile=True)),
+        (BertSpec(batch=28, precision="fp16"), BertSpec(batch=28, precision="fp16", switches=Switches(compile=True))),
+        (ResNet50Spec(batch=64), ResNet50Spec(batch=64, switches=Switches(compile=True))),
     ):
         assert rate("rtx-4090", changed) > 1.03 * rate("rtx-4090", plain)
     fed = ResNet50Spec(batch=256, precision="fp16", loader="fed")

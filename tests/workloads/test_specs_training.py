@@ -1,6 +1,7 @@
 import pytest
 
 from gputuner.model.errors import UsageError
+from gputuner.workloads.bodies.switches import NAMES, Switches
 from gputuner.workloads.specs import ResNet50Spec
 from gputuner.workloads.specs_inference import DecodeSpec
 from gputuner.workloads.specs_training import (
@@ -26,9 +27,9 @@ def test_params_are_what_the_bodies_take():
         "patch": 48,
         "channels_last": True,
     }
-    assert GptSpec(batch=2, compile=True).params()["compile"] is True
+    assert GptSpec(batch=2, switches=Switches(compile=True)).params()["compile"] is True
     assert LlmSpec(batch=1).params()["quantised"] is False
-    assert ResNet50Spec(batch=8, loader="fed", compile=True).params()["loader"] == "fed"
+    assert ResNet50Spec(batch=8, loader="fed", switches=Switches(compile=True)).params()["loader"] == "fed"
     assert DecodeSpec(contexts=(512, 2048)).params()["contexts"] == "512 2048"
 
 
@@ -36,10 +37,10 @@ def test_params_are_what_the_bodies_take():
 @pytest.mark.parametrize(
     "spec",
     [
-        ResNet50Spec(batch=1, loader="fed", compile=True, autotune=True),
-        BertSpec(batch=1, sparse=True, compile=True),
-        EdsrSpec(batch=1, compile=True),
-        GptSpec(batch=1, compile=True),
+        ResNet50Spec(batch=1, loader="fed", switches=Switches(compile=True, autotune=True)),
+        BertSpec(batch=1, sparse=True, switches=Switches(compile=True)),
+        EdsrSpec(batch=1, switches=Switches(compile=True)),
+        GptSpec(batch=1, switches=Switches(compile=True)),
         LstmSpec(batch=1),
         LlmSpec(batch=1),
         DecodeSpec(contexts=(8,), eager=True),
@@ -55,8 +56,8 @@ def test_bodies_know_every_param(spec):
 
     module, _, name = BODIES[spec.workload].partition(":")
     body = getattr(importlib.import_module(f"gputuner.workloads.bodies.{module}"), name)
-    known = inspect.signature(body.__init__).parameters
-    assert set(spec.params()) <= set(known)
+    known = {*inspect.signature(body.__init__).parameters, *NAMES}
+    assert set(spec.params()) <= known
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from gputuner.experiments.benchmarks.training_measure import BURST_S, COLD_IDLE_
 from gputuner.experiments.course import Course
 from gputuner.experiments.precisions import has_tensor_fp16, support, training_order
 from gputuner.model.cards import Support
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.specs import Precision, ResNet50Spec
 from gputuner.workloads.specs_training import (
     BertSpec,
@@ -41,6 +42,7 @@ BERT_TOKENS = 32_768
 """Tokens per step at most: 64 sequences of 384."""
 EDSR_BATCH = {"baseline": 256, "full": 64}
 GPT_BATCH, LSTM_BATCH, LLM_TOKENS = 32, 256, 8192
+COMPILED = Switches(compile=True)
 ORDER: tuple[Precision, ...] = ("fp32", "tf32", "fp16", "bf16")
 
 
@@ -94,7 +96,7 @@ def _resnet50_settings(course: Course, usual: ResNet50Spec) -> Sequence[Training
         for last in (True, False)
     ]
     batches = [replace(usual, batch=batch) for batch in RESNET_SWEEP if batch != usual.batch]
-    return [*plain, *batches, replace(usual, compile=True)]
+    return [*plain, *batches, replace(usual, switches=COMPILED)]
 
 
 def _each(course: Course, benchmark: str, specs: Sequence[Training], measure_s: float) -> Steps:
@@ -121,7 +123,7 @@ def bert_large(course: Course, effort: Effort) -> Steps:
     if effort.full:
         others = [_bert(course, p, s) for p in native(course) if p != precision for s in (128, 384, 512)]
         batches = [replace(_bert(course, precision, 384), batch=batch) for batch in (4, 16, 128)]
-        compiled = replace(_bert(course, precision, 384), compile=True)
+        compiled = replace(_bert(course, precision, 384), switches=COMPILED)
         yield from _each(course, "bert-large", [*others, *batches, compiled], effort.seconds(3.0))
 
 
@@ -150,7 +152,7 @@ def edsr(course: Course, effort: Effort) -> Steps:
         others = [replace(spec, precision=p) for spec in usual for p in native(course) if p != precision]
         paper = [replace(spec, batch=16) for spec in usual]
         plain = [replace(spec, channels_last=False) for spec in usual]
-        compiled = [replace(spec, compile=True) for spec in usual]
+        compiled = [replace(spec, switches=COMPILED) for spec in usual]
         yield from _each(course, "edsr", [*others, *paper, *plain, *compiled], effort.seconds(3.0))
 
 
@@ -165,7 +167,7 @@ def gpt(course: Course, effort: Effort) -> Steps:
     if effort.full:
         others = [replace(usual, precision=p) for p in native(course) if p != precision]
         batches = [replace(usual, batch=batch) for batch in (1, 4, 16, 64)]
-        yield from _each(course, "gpt", [*others, *batches, replace(usual, compile=True)], effort.seconds(3.0))
+        yield from _each(course, "gpt", [*others, *batches, replace(usual, switches=COMPILED)], effort.seconds(3.0))
 
 
 def lstm(course: Course, effort: Effort) -> Steps:

@@ -6,11 +6,14 @@ BERT-large has 24 layers, 1024 wide, 16 heads; with the pooler and the two-row h
 everyone quotes). Attention is torch's fused one, without dropout; tokens are random, none is padding.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
 
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import BertShape
 from gputuner.workloads.bodies.training_sparse import sparse_linear
@@ -95,10 +98,10 @@ class BertTraining(TrainingStep):
         seed: int,
         sequence: int = 384,
         sparse: bool = False,
-        compile: bool = False,
         shape: "BertShape | None" = None,
+        **switches: Any,
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, compile=compile, tokens=sequence)
+        super().__init__(device, batch=batch, precision=precision, switches=Switches(**switches), tokens=sequence)
         shape = shape or BertShape()
         torch.manual_seed(seed)
         with torch.device(device.name):

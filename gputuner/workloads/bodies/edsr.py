@@ -6,11 +6,14 @@ by 0.1, 40.7 M. Patches of 48 × 48 low-resolution pixels, L1 loss, Adam, as in 
 data set's mean colour is left out.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import EDSR, EdsrShape
 
@@ -75,10 +78,12 @@ class EdsrTraining(TrainingStep):
         variant: str = "baseline",
         patch: int = 48,
         channels_last: bool = True,
-        compile: bool = False,
         shape: "EdsrShape | None" = None,
+        **switches: Any,
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, channels_last=channels_last, compile=compile)
+        super().__init__(
+            device, batch=batch, precision=precision, channels_last=channels_last, switches=Switches(**switches)
+        )
         if shape is None and variant not in EDSR:
             raise UnsupportedError(f"no EDSR variant {variant!r}")
         shape = shape or EDSR[variant]

@@ -5,11 +5,14 @@
 50304, a multiple of 64, as nanoGPT does: 124 475 904 parameters, of which 36 096 are padding.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
 
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import GptShape
 
@@ -81,10 +84,10 @@ class GptTraining(TrainingStep):
         precision: str,
         seed: int,
         sequence: int = 1024,
-        compile: bool = False,
         shape: "GptShape | None" = None,
+        **switches: Any,
     ) -> None:
-        super().__init__(device, batch=batch, precision=precision, compile=compile, tokens=sequence)
+        super().__init__(device, batch=batch, precision=precision, switches=Switches(**switches), tokens=sequence)
         shape = shape or GptShape()
         torch.manual_seed(seed)
         with torch.device(device.name):

@@ -5,6 +5,8 @@ LoRA of rank 16 on the four attention projections, frozen weights in the type th
 checkpointing, AdamW; ``quantised``: frozen layers in 4 bits (QLoRA).
 """
 
+from typing import Any
+
 import torch
 
 from gputuner.workloads.bodies.body import Fact
@@ -14,6 +16,7 @@ from gputuner.workloads.bodies.gpt import next_token_loss
 from gputuner.workloads.bodies.llm import Llm, make_linear
 from gputuner.workloads.bodies.lora import adapted, four_bit_linear, freeze_all_but_adapters, stored_bits
 from gputuner.workloads.bodies.precision import STORAGE, check
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import LLM, LORA_RANK, LlmShape
 
@@ -22,6 +25,8 @@ LEARNING_RATE = 2e-4
 
 class LlmTraining(TrainingStep):
     """Training steps of the adapters on one synthetic batch."""
+
+    _checkpoints_itself = True
 
     def __init__(
         self,
@@ -32,14 +37,16 @@ class LlmTraining(TrainingStep):
         seed: int,
         sequence: int = 2048,
         quantised: bool = False,
-        checkpointing: bool = True,
         model: str = "7b",
         shape: "LlmShape | None" = None,
+        **switches: Any,
     ) -> None:
         check(device, precision)
         if shape is None and model not in LLM:
             raise UnsupportedError(f"no decoder shape {model!r}")
-        super().__init__(device, batch=batch, precision=precision, tokens=sequence)
+        switched = Switches(**switches)
+        super().__init__(device, batch=batch, precision=precision, switches=switched, tokens=sequence)
+        checkpointing = switched.checkpointing is not False
         shape, kind = shape or LLM[model], STORAGE[precision]
         self._checkpointing = checkpointing
         torch.manual_seed(seed)

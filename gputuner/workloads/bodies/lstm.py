@@ -8,6 +8,8 @@ BF16 is refused on a card: torch's autocast hands cuDNN's recurrent layers FP16 
 (``ATen/cudnn/AutocastRNN.cpp``), and the figure would bear a wrong name.
 """
 
+from typing import Any
+
 import torch
 from torch import nn
 from torch.nn import functional
@@ -15,6 +17,7 @@ from torch.nn import functional
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.gpt import next_token_loss
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_shapes import LstmShape
 
@@ -52,10 +55,11 @@ class LstmTraining(TrainingStep):
         seed: int,
         sequence: int = 64,
         shape: "LstmShape | None" = None,
+        **switches: Any,
     ) -> None:
         if precision == "bf16" and device.name == "cuda":
             raise UnsupportedError("autocast runs cuDNN's recurrent layers in FP16 even where BF16 is asked for")
-        super().__init__(device, batch=batch, precision=precision, tokens=sequence)
+        super().__init__(device, batch=batch, precision=precision, switches=Switches(**switches), tokens=sequence)
         shape = shape or LstmShape()
         torch.manual_seed(seed)
         with torch.device(device.name):

@@ -1,10 +1,13 @@
 # pyright: standard
 """ResNet-50 in plain torch (He et al., arXiv 1512.03385; "v1.5": the stride sits in the 3 × 3 convolution)."""
 
+from typing import Any
+
 import torch
 from torch import nn
 
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_feed import POOL, LoaderFeed, Pool
 from gputuner.workloads.bodies.training_shapes import resnet50_flop
@@ -94,17 +97,15 @@ class ResNet50Training(TrainingStep):
         seed: int,
         channels_last: bool = True,
         image: int = 224,
-        autotune: bool = False,
-        compile: bool = False,
         loader: str = "synthetic",
+        **switches: Any,
     ) -> None:
         super().__init__(
             device,
             batch=batch,
             precision=precision,
             channels_last=channels_last,
-            autotune=autotune,
-            compile=compile,
+            switches=Switches(**switches),
         )
         torch.manual_seed(seed)
         with torch.device(device.name):

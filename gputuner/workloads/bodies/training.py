@@ -9,11 +9,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
+from gputuner.workloads.bodies import training_checkpoints as checkpoints
+from gputuner.workloads.bodies import training_switches as switching
 from gputuner.workloads.bodies.body import Fact, Probe
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.failures import UnsupportedError
+from gputuner.workloads.bodies.switches import AS_IS, Switches
 from gputuner.workloads.bodies.training_feed import Resident, Source
+from gputuner.workloads.bodies.training_graph import GraphedStep, make_capturable
 from gputuner.workloads.bodies.training_optimizer import make_optimizer, steps_taken
 
 LossFunction = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
@@ -23,10 +27,10 @@ REPEAT_FROM, REPEAT_UP_TO = 0.1, 0.25
 shares of the time left, one real iteration from the first on, one probe step up to the second."""
 LAST_BATCH_THIRDS = 2
 """A last batch of an epoch that is two thirds full needs blocks of sizes that none of the cached ones has."""
+FEW = 2
+"""Samples that a switch is tried out on: batch norm needs two."""
 MORE_SAMPLES = 8
 """Where one sample suggests that a step takes too long, so many are tried too: a step has a part that does not grow."""
-NOT_OF_THE_COMPILER = {failures.OUT_OF_MEMORY, failures.STICKY}
-"""Kinds of errors in a first compiled step that say nothing about the compiler."""
 
 
 class TrainingStep:
@@ -37,8 +41,7 @@ class TrainingStep:
         batch: samples per step.
         precision: ``fp32``, ``tf32``, ``fp16`` (with a gradient scaler) or ``bf16``.
         channels_last: layout of images; only for models that take images.
-        autotune: cuDNN's autotuner.
-        compile: ``torch.compile`` the model. It compiles in the first step, which is not timed.
+        switches: what else is switched on.
         tokens: per sample, for models of language; 0: none.
     """
 
@@ -49,18 +52,17 @@ class TrainingStep:
         batch: int,
         precision: str,
         channels_last: bool = False,
-        autotune: bool = False,
-        compile: bool = False,
+        switches: Switches = AS_IS,
         tokens: int = 0,
     ) -> None:
         precisions.check(device, precision)
         precisions.switch_tf32(precision != "fp32" and device.tf32_native)
-        torch.backends.cudnn.benchmark = autotune
+        switching.apply(device, precision, switches)
         self._device = device
         self._batch = batch
         self._precision = precision
         self._channels_last = channels_last
-        self._compile = compile
+        self._switches = switches
         self.work = {"samples": float(batch), **({"tokens": float(batch * tokens)} if tokens else {})}
         self._queued = 0
         self._stepped = 0
@@ -99,9 +101,23 @@ class TrainingStep:
         named = isinstance(optimizer, str)
         self._optimizer_name = optimizer if named else type(optimizer).__name__
         self._optimizer = make_optimizer(optimizer, trained, rate) if named else optimizer
+        if self._switches.optimizer_kind:
+            self._optimizer = switching.with_kind(self._optimizer, self._switches.optimizer_kind)
+        if self._switches.cuda_graph:
+            make_capturable(self._optimizer)
         self._optimizer.register_step_post_hook(self._count_step)
         self._scaler = torch.amp.GradScaler(self._device.name) if self._precision == "fp16" else None
         self._run: Callable[[torch.Tensor], torch.Tensor] = self._model
+        self._graph: GraphedStep | None = None
+        if self._switches.checkpointing and not self._checkpoints_itself:
+            self._checkpoint()
+
+    _checkpoints_itself = False
+    """Whether the model has its own gradient checkpointing, which is on already."""
+
+    def _checkpoint(self) -> None:
+        few = self._samples(min(self._batch, FEW))
+        checkpoints.check(self._model, lambda: self._forward(*few), lambda: checkpoints.enable(self._model))
 
     def _count_step(self, *_: Any) -> None:
         self._stepped += 1
@@ -115,7 +131,7 @@ class TrainingStep:
         return inputs.contiguous(memory_format=torch.channels_last) if self._channels_last else inputs
 
     def _forward(self, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        with precisions.autocast(self._device, self._precision):
+        with precisions.autocast(self._device, self._precision), switching.attention_of(self._switches.sdpa):
             return self._loss(self._run(self._laid_out(inputs)), targets)
 
     def probe(self, left_s: float) -> Probe | None:
@@ -158,21 +174,46 @@ class TrainingStep:
         return seconds
 
     def iterate(self) -> None:
-        """Queue one training step.
+        """Queue one training step; the first one also compiles and captures where that is switched on.
 
         Raises:
-            UnsupportedError: ``torch.compile`` fails here.
+            UnsupportedError: what is switched on cannot be done here.
         """
-        if not self._compile or self._queued:
+        if self._queued:
             self._step()
             return
-        try:
-            self._run = torch.compile(self._model)
+        if self._switches.sdpa:
+            few = self._samples(min(self._batch, FEW))
+            switching.check_attention(lambda: self._forward(*few))
+        with switching.blamed_on(f"attention has no backend {self._switches.sdpa} here", switching.NO_KERNEL):
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._switches.compile:
+            with switching.blamed_on("torch.compile failed"):
+                switching.compile_while(self._model, self._step)
+        else:
             self._step()
-        except Exception as err:
-            if failures.classify(err, self._device.free_bytes()) in NOT_OF_THE_COMPILER:
-                raise
-            raise failures.UnsupportedError(f"torch.compile failed: {failures.described(err)[0]}") from err
+        if self._switches.cuda_graph:
+            if not isinstance(self._source, Resident) and self._source.notes().get("loader_workers") is not None:
+                raise UnsupportedError("a CUDA graph needs its batch in one place; a loader feeds this one")
+            self._optimizer.zero_grad(set_to_none=True)
+            self._graph = GraphedStep(self._step, self._captured, self._after_replay)
+
+    def _captured(self) -> torch.Tensor:
+        self._optimizer.zero_grad(set_to_none=True)
+        loss = self._forward(*self._source.take())
+        self._backward(loss)
+        if self._scaler is None:
+            self._optimizer.step()
+        return loss.detach()
+
+    def _after_replay(self) -> None:
+        if self._scaler is None:
+            self._stepped += 1
+        else:
+            self._scaler.step(self._optimizer)
+            self._scaler.update()
 
     def soak(self) -> str:
         """An evaluation pass, and a training step with a last, smaller batch: each needs memory of its own."""
@@ -184,20 +225,27 @@ class TrainingStep:
         return "evaluation partial_batch"
 
     def _step(self) -> None:
-        self._train(*self._source.take())
+        if self._graph is None:
+            self._train(*self._source.take())
+            return
+        self._queued += 1
+        self._losses[1:] = [self._graph.replay()]
 
     def _train(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         self._optimizer.zero_grad(set_to_none=True)
         loss = self._forward(inputs, targets)
+        self._backward(loss)
         if self._scaler is None:
-            loss.backward()
             self._optimizer.step()
         else:
-            self._scaler.scale(loss).backward()
             self._scaler.step(self._optimizer)
             self._scaler.update()
         self._queued += 1
         self._losses[1:] = [loss.detach()]
+
+    def _backward(self, loss: torch.Tensor) -> None:
+        with switching.attention_of(self._switches.sdpa):  # blocks may be computed again here
+            (loss if self._scaler is None else self._scaler.scale(loss)).backward()
 
     def mark(self) -> None:
         """Skipped steps, and waits for data, are counted from here."""
@@ -216,8 +264,7 @@ class TrainingStep:
             "autotune": torch.backends.cudnn.benchmark,
             "parameters": self._parameters,
         }
-        if self._compile:
-            facts["compile"] = True
+        facts.update(self._switches.params())
         if self._flop_per_sample is not None:
             facts["model_flop_per_sample"] = self._flop_per_sample
         return facts

@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError  # noqa: E402
+from gputuner.workloads.bodies.switches import Switches  # noqa: E402
 from gputuner.workloads.bodies.training import TrainingStep  # noqa: E402
 from gputuner.workloads.bodies.training_optimizer import OPTIMIZERS, make_optimizer, steps_taken  # noqa: E402
 
@@ -70,7 +71,7 @@ def test_fused_optimizers_count_their_own_steps():
 def test_a_compiler_that_fails_means_unsupported():
     import torch._inductor.config as inductor
 
-    body, _ = step_of(compile=True)
+    body, _ = step_of(switches=Switches(compile=True))
     with (
         inductor.patch({"cpp.cxx": (None, "no-such-compiler")}),
         pytest.raises(UnsupportedError, match=r"torch\.compile"),
