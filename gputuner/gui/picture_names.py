@@ -9,6 +9,8 @@ from gputuner.model.points import Point
 NAMES = ("batch", "peak", "load", "together")
 """The pictures in the order of the run's questions."""
 LOAD_LABELS = ("sustained",)
+MEMORY_LABELS = ("train_memory", "train_limit_below", "train_limit_above", "train_safe")
+"""Steps that ask what fits."""
 
 
 def tune_titles() -> dict[str, str]:
@@ -45,7 +47,12 @@ def picture_of_figure(metric: str) -> str:
 
 def training_titles() -> dict[str, str]:
     """Words of the pictures of a batch run."""
-    return {"batch": _("Batch size"), "formats": _("Number formats")}
+    return {"batch": _("Rate and energy"), "memory": _("Memory"), "formats": _("Number formats")}
+
+
+def training_picture_of_step(label: str) -> str:
+    """The picture that a step of a batch run feeds."""
+    return "memory" if label in MEMORY_LABELS else "batch"
 
 
 def bench_titles() -> dict[str, str]:

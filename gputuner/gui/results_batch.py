@@ -1,5 +1,5 @@
 # pyright: standard
-"""From the figures of a run to the two pictures over batch size."""
+"""From the figures of a run to the pictures over batch size: rate, energy, memory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from gputuner.language.words import _
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
+ENERGY_PHASE = "energy"
+"""Phase of the windows that are long enough for the card to tell their energy."""
 Setting = tuple[str, bool]
 """Number format, and whether the layout is channels-last."""
 
@@ -23,6 +25,8 @@ class BatchPicture:
 
     rates: tuple[BatchSeries, ...]
     rate_marks: tuple[BatchMark, ...]
+    energies: tuple[BatchSeries, ...]
+    energy_marks: tuple[BatchMark, ...]
     memory: tuple[BatchSeries, ...]
     memory_marks: tuple[BatchMark, ...]
     memory_limit: tuple[str, float] | None
@@ -55,22 +59,27 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
     rated = {key: [p for p in those if p.params.get("phase") != "memory"] for key, those in groups.items()}
     batches = [b for b in (figure(p.params.get("batch")) for p in training) if b]
     usual = usual_layout(groups)
-    rate_marks = [
-        *_marks(fastest, _("fastest {batch}"), theme.accent),
-        *_marks(_knees(facts), _("knee {batch}"), theme.muted, dashed=True),
-        *_marks(_figures(facts, "batch_least_energy"), _("least energy {batch}"), theme.green, dashed=True),
-    ]
+    rate_ends = _ends([b for points in rated.values() for p in points if (b := figure(p.params.get("batch")))])
     memory_marks = [
         *_marks(safe, _("safe {batch}"), theme.good, dashed=True),
         *_marks(limit, _("limit {batch}"), theme.danger, dashed=True),
     ]
+    rate_marks = [
+        *_marks(fastest, _("fastest {batch}"), theme.accent),
+        *_marks(_knees(facts), _("knee {batch}"), theme.muted, dashed=True),
+        *(mark for mark in memory_marks if rate_ends is not None and rate_ends[0] <= mark.batch <= rate_ends[1]),
+    ]
     return BatchPicture(
         rates=tuple(_rate_series(key, points, theme, usual) for key, points in rated.items() if points),
         rate_marks=tuple(rate_marks),
+        energies=tuple(_energy_series(facts, theme, usual)),
+        energy_marks=tuple(
+            _marks(_figures(facts, "batch_least_energy"), _("least energy {batch}"), theme.green, dashed=True)
+        ),
         memory=tuple(_memory_series(facts, groups, theme, usual)),
         memory_marks=tuple(memory_marks),
         memory_limit=_capacity(facts, training),
-        rate_ends=_ends([b for points in rated.values() for p in points if (b := figure(p.params.get("batch")))]),
+        rate_ends=rate_ends,
         memory_ends=_ends([*batches, *limit.values()] if batches else []),
         unit=_("samples/s, channels-last; bars: 95 % interval, hollow: checked")
         if usual
@@ -117,6 +126,27 @@ def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool) -
     )
     name = f"{setting_words(key, usual)} {numbers.number(best.value)}"
     return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] != usual)
+
+
+def _energy_series(facts: RunFacts, theme: Theme, usual: bool) -> list[BatchSeries]:
+    """Joules a sample over batch, of the windows that were long enough for the card's own counter."""
+    found: dict[Setting, list[BatchDot]] = {}
+    for point in of_metric(facts.points, "train_throughput"):
+        spent = figure(point.extra.get("joules_per_unit"))
+        if spent is not None and point.params.get("phase") == ENERGY_PHASE:
+            dot = BatchDot(
+                batch=int(figure(point.params["batch"]) or 1), value=spent, point_id=point.id, hint=point_hint(point)
+            )
+            found.setdefault(setting_of(point.params), []).append(dot)
+    return [
+        BatchSeries(
+            name=f"{setting_words(key, usual)} {numbers.number(min(dot.value for dot in dots))} J",
+            colour=theme.precision(key[0]),
+            dots=tuple(dots),
+            dashed=key[1] != usual,
+        )
+        for key, dots in found.items()
+    ]
 
 
 def _knees(facts: RunFacts) -> dict[Setting, float]:

@@ -1,6 +1,7 @@
 """Training: choose a built-in or a recipe, run on a simulated card, pictures, answers, and what is refused."""
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,10 @@ def facts_of(events) -> RunFacts:
     for event in events:
         facts.take(event)
     return facts
+
+
+def energy_points(facts):
+    return [p for p in facts.points if p.metric == "train_throughput" and p.params["phase"] == "energy"]
 
 
 def run_to_its_end(window, qtbot):
@@ -192,7 +197,13 @@ def test_a_simulated_card_answers_all_three_questions(simulated, qtbot):
     limit, safe, fastest = (int(figures[f"batch_{name}"].value) for name in ("limit", "safe", "fastest"))
     knee = figures["batch_fastest"].extra["knee"]
     pictures = page.result.pictures
-    assert {mark.text for mark in pictures.batch.rate.marks} >= {f"fastest {fastest}", f"knee {knee}"}
+    answers = {f"fastest {fastest}", f"knee {knee}", f"safe {safe}", f"limit {limit}"}
+    assert {mark.text for mark in pictures.batch.rate.marks} == answers
+    least = int(figures["batch_least_energy"].value)
+    assert [mark.text for mark in pictures.batch.energy.marks] == [f"least energy {least}"]
+    joules = {p.params["batch"]: p.extra["joules_per_unit"] for p in energy_points(desk.state.facts)}
+    assert {dot.batch: dot.value for dot in pictures.batch.energy.series[0].dots} == joules
+    assert len(joules) >= 2
     assert {mark.text for mark in pictures.batch.memory.marks} == {f"safe {safe}", f"limit {limit}"}
     assert [dot.batch for s in pictures.batch.memory.series for dot in s.dots if dot.failed] == [
         figures["batch_limit"].extra["fails"]
@@ -229,16 +240,60 @@ def test_a_batch_session_opens_with_its_own_pictures(simulated, qtbot):
     assert simulated.sessions.table.rows.cells[0][1].text == "Training"
     assert simulated.sessions._title.whole.startswith("Training · ")
     detail.show_view("figures")
-    assert list(detail.result.segments) == ["batch", "formats"]
+    enabled = [name for name, button in detail.result.segments.items() if button.isEnabled()]
+    assert enabled == ["memory"], "no rate was asked for"
+    assert detail.result.name == "memory"
     assert detail.result.pictures.batch.memory.series
-    assert detail.result.pictures.batch.rate.isHidden(), "no rate was asked for"
 
 
 def test_marks_follow_the_figures(finished):
     pictures = finished.training.result.pictures
-    assert [mark.text for mark in pictures.batch.rate.marks] == ["fastest 128", "knee 64"]
+    assert [mark.text for mark in pictures.batch.rate.marks] == ["fastest 128", "knee 64", "safe 460"]
     assert [mark.text for mark in pictures.batch.memory.marks] == ["safe 460", "limit 512"]
     assert pictures.batch.memory.limit == ("free 46.7 GiB", pytest.approx(46.7, abs=1e-3))
+
+
+def test_the_energy_lies_under_the_rate_on_the_same_axis(finished):
+    pictures = finished.training.result.pictures
+    facts = finished.conductor.training.state.facts
+    assert pictures.batch.energy.isHidden(), "the card told none"
+    rates = {p.params["batch"]: p for p in facts.points if p.params.get("precision") == "bf16" and "batch" in p.params}
+    for batch, joules in ((64, 0.21), (128, 0.2), (256, 0.2)):
+        point = rates[batch]
+        params, extra = {**point.params, "phase": "energy"}, {**point.extra, "joules_per_unit": joules}
+        facts.points.append(replace(point, id=f"energy-{batch}", params=params, extra=extra))
+    finished.training.show_picture("batch")
+    finished.training.result.show_facts(facts, now=True)
+    energy, rate = pictures.batch.energy, pictures.batch.rate
+    assert energy.isVisible()
+    assert [(dot.batch, dot.value) for dot in energy.series[0].dots] == [(64, 0.21), (128, 0.2), (256, 0.2)]
+    ranges = [plot.plot.getPlotItem().getViewBox().viewRange()[0] for plot in (rate, energy)]
+    assert ranges[0] == pytest.approx(ranges[1])
+
+
+def test_the_energy_is_announced_while_the_run_goes_on(open_window, invented, qtbot):
+    run = invented.ScriptedRun(invented.batch_events(), hold=8)
+    window = open_window(invented.ports(runs=[run]))
+    window.show_page("training")
+    qtbot.waitUntil(lambda: window.training.result is not None)
+    window.training.start()
+    qtbot.waitUntil(lambda: bool(window.conductor.training.state.facts.points))
+    window.training.refresh()
+    assert "fastest batch" in window.training.result.pictures.batch.energy.hint
+    window.training.stop_wanted.emit()
+    qtbot.waitUntil(lambda: not window.conductor.training.thread_.busy)
+
+
+@pytest.mark.parametrize("size", [(1060, 680), (1366, 768)])
+def test_the_name_of_a_mark_is_not_beyond_a_close_neighbour(simulated, qtbot, size):
+    """Safe and limit are a few pixels apart: each name stands on the outer side of its own line."""
+    simulated.resize(*size)
+    run_to_its_end(simulated, qtbot)
+    plot = simulated.training.result.pictures.batch.rate
+    spots = {mark.text: plot._pixel(plot._at(mark.batch), 0.0)[0] for mark in plot.marks}
+    safe, limit = (next(text for text in spots if text.startswith(word)) for word in ("safe", "limit"))
+    assert plot.label_boxes[safe].right <= spots[safe]
+    assert plot.label_boxes[limit].left >= spots[limit]
 
 
 def test_labels_collide_with_nothing(finished):
@@ -272,9 +327,8 @@ def test_only_what_fits_shows_memory_alone(open_window, invented, qtbot):
     events = invented.batch_events(recipe="train/mine.py:make", limit_only=True)
     window = open_window(invented.ports(runs=[invented.ScriptedRun(events)]))
     page = run_to_its_end(window, qtbot)
-    assert page.result.pictures.batch.rate.isHidden()
     assert page.result.pictures.batch.memory.isVisible()
-    assert not page.result.segments["formats"].isEnabled()
+    assert [name for name, button in page.result.segments.items() if button.isEnabled()] == ["memory"]
     assert page.bar.about_text.startswith("mine.py:make · ")
 
 
@@ -325,7 +379,7 @@ def test_nothing_is_cut_in_the_smallest_window(finished, qtbot):
     qtbot.waitUntil(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
 
 
-@pytest.mark.parametrize("name", ["batch", "formats"])
+@pytest.mark.parametrize("name", ["batch", "memory", "formats"])
 def test_pictures_are_saved(finished, tmp_path, name):
     finished.training.show_picture(name)
     finished.training.result.save(tmp_path / "picture.png")

@@ -4,7 +4,7 @@
 from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.history import History
-from gputuner.gui.pages.batch_pictures import BatchPair
+from gputuner.gui.pages.batch_pictures import BatchPlots
 from gputuner.gui.pages.pictures import Pictures, column, framed
 from gputuner.gui.picture_names import LOAD_LABELS, NAMES
 from gputuner.gui.plots.bars import Bars
@@ -25,7 +25,7 @@ class TunePictures(Pictures):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.batch = BatchPair(theme)
+        self.batch = BatchPlots(theme, energy=False)
         self.rate, self.memory = self.batch.rate, self.batch.memory
         self.peaks = Bars(theme)
         self.together = Bars(theme)
@@ -51,7 +51,7 @@ class TunePictures(Pictures):
             theme, _("SM clock"), "MHz", [Curve(key="clock", name=_("SM"), colour=theme.quantity(Q.SM_CLOCK_MHZ))]
         )
         pages: dict[str, QWidget] = {
-            "batch": self.batch,
+            "batch": self.batch.rate_over_memory(),
             "peak": framed(
                 self.peaks,
                 _("Measured against peak"),

@@ -7,7 +7,13 @@ from gputuner.gui.pages.pictures import Pictures
 from gputuner.gui.pages.result_view import ResultKind, ResultView
 from gputuner.gui.pages.training_pictures import TrainingPictures
 from gputuner.gui.pages.tune_pictures import TunePictures
-from gputuner.gui.picture_names import picture_of_figure, picture_of_step, training_titles, tune_titles
+from gputuner.gui.picture_names import (
+    picture_of_figure,
+    picture_of_step,
+    training_picture_of_step,
+    training_titles,
+    tune_titles,
+)
 from gputuner.gui.results import interval_words, point_hint, value_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column
@@ -28,7 +34,7 @@ def tune_result(theme: Theme) -> ResultView:
 
 def training_result(theme: Theme) -> ResultView:
     """An empty result of Training."""
-    return _result(theme, training_titles(), TrainingPictures(theme), lambda _label: "batch", lambda _point: "batch")
+    return _result(theme, training_titles(), TrainingPictures(theme), training_picture_of_step, lambda _point: "batch")
 
 
 def _result(

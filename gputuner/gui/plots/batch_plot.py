@@ -9,7 +9,7 @@ from math import log2
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
 from gputuner.gui.plots.frame import PictureFrame
@@ -24,7 +24,7 @@ from gputuner.gui.plots.labelling import (
     place,
 )
 from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up, tight_text, title_axis
-from gputuner.gui.theme import Theme
+from gputuner.gui.theme import Theme, tinted
 from gputuner.language.numbers import number
 from gputuner.language.words import _
 
@@ -90,6 +90,8 @@ class BatchAxis(pg.AxisItem):
         return [self._texts.get(value, "") for value in values]
 
 
+COVERS = 215
+"""Opacity of what lies behind words, of 255."""
 LABEL_GAP = 14.0
 """Pixels between a dot, its label and the edge."""
 
@@ -108,6 +110,9 @@ class _Label:
 class BatchPlot(PictureFrame):
     """Values against batch, with labels at the lines' ends that do not collide."""
 
+    spanned = Signal(float, float)
+    """Ends of the axis, in its own places, after they were chosen: a picture below it can take them over."""
+
     def __init__(self, theme: Theme, title: str, unit: str, linear: bool = False) -> None:
         super().__init__(title, unit)
         self._theme = theme
@@ -120,12 +125,15 @@ class BatchPlot(PictureFrame):
         self._marks: tuple[BatchMark, ...] = ()
         self._limit: tuple[str, float] | None = None
         self._marked: frozenset[str] = frozenset()
+        self._ticks: frozenset[int] = frozenset()
         self._labels: list[_Label] = []
         self._leaders: list[pg.PlotDataItem] = []
         self._top = 1.0
         self._span = (0.0, 1.0)
         self._shown = (0.0, 1.0)
         self._ends: tuple[float, float] | None = None
+        self._forced: tuple[float, float] | None = None
+        self._hint = pg.TextItem("", color=theme.muted, anchor=(0.5, 0.5))
         self.plot.getPlotItem().getViewBox().sigResized.connect(self._place_labels)
 
     @property
@@ -159,10 +167,30 @@ class BatchPlot(PictureFrame):
         marks: Sequence[BatchMark] = (),
         limit: tuple[str, float] | None = None,
         batches: tuple[float, float] | None = None,
+        ticks: Sequence[int] = (),
     ) -> None:
-        """Show series, marks and a horizontal limit (its words, its value); ``batches`` gives the axis' ends."""
-        self._series, self._marks, self._limit = tuple(series), tuple(marks), limit
+        """Show series, marks and a horizontal limit (its words, its value).
+
+        ``batches`` gives the axis' ends, ``ticks`` further batches to name on it.
+        """
+        self._series, self._marks, self._limit, self._ticks = tuple(series), tuple(marks), limit, frozenset(ticks)
         self._draw(batches)
+
+    def align(self, left: float, right: float) -> None:
+        """Take over the ends of another picture's axis (places, not batches)."""
+        if (left, right) != self._forced:
+            self._forced = left, right
+            self._place_labels()
+
+    def show_hint(self, text: str) -> None:
+        """A sentence in the middle of an empty picture ("" takes it away)."""
+        self._hint.setText(text)
+        self._draw(self._ends)
+
+    @property
+    def hint(self) -> str:
+        """The sentence in the middle."""
+        return "" if self._series else self._hint.toPlainText()
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Ring the dots of these points as evidence."""
@@ -179,7 +207,7 @@ class BatchPlot(PictureFrame):
             values.append(self._limit[1])
         self._top = round_up(max(values, default=1.0) * 1.08)
         known = sorted({dot.batch for s in self._series for dot in s.dots})
-        self._axis.batches = known
+        self._axis.batches = sorted(self._ticks.union(known))
         low, high = batches or ((known[0], known[-1]) if known else (1, 2))
         room = max(0.1, self._at(high) - self._at(low)) * 0.03
         self._span = (self._at(low) - room, self._at(high) + room)
@@ -191,6 +219,14 @@ class BatchPlot(PictureFrame):
         for mark in self._marks:
             self._add_mark(mark)
         self._place_labels()
+        self._add_hint()
+
+    def _add_hint(self) -> None:
+        self.plot.getPlotItem().getAxis("left").setStyle(showValues=bool(self._series))
+        if self.hint:
+            left, right = self._shown
+            self._hint.setPos((left + right) / 2, self._top / 2)
+            self.plot.addItem(self._hint, ignoreBounds=True)
 
     def _add_series(self, series: BatchSeries) -> None:
         fits = sorted((d for d in series.dots if not d.failed), key=lambda d: d.batch)
@@ -243,7 +279,8 @@ class BatchPlot(PictureFrame):
     def _label(self, parts: Sequence[tuple[str, str]], x: float | None, y: float | None) -> None:
         inks = [(text, self._theme.ink(colour)) for text, colour in parts]
         item = tight_text(inks)
-        item.setZValue(5)
+        item.fill = QBrush(tinted(self._theme.surface, COVERS))  # where words must cross a line, they interrupt it
+        item.setZValue(2.5)  # over lines, under dots
         self.plot.addItem(item, ignoreBounds=True)
         self._labels.append(_Label(item, x, y, inks[0][1]))
 
@@ -296,8 +333,11 @@ class BatchPlot(PictureFrame):
             if label.x is not None:
                 share = min(0.6, (float(label.item.boundingRect().width()) + LABEL_GAP) / width)
                 right = max(right, left + (label.x - left) / (1 - share))
+        if self._forced is not None:
+            left, right = self._forced
         self._shown = left, right
         self.plot.setXRange(left, right, padding=0)
+        self.spanned.emit(left, right)
         area = Box(0, 0, width, height)
         wanted = [self._places(label, area) for label in self._labels]
         boxes = place(wanted, self._dot_boxes(), self._segments(), area)
@@ -317,7 +357,8 @@ class BatchPlot(PictureFrame):
         if label.x is not None and label.y is not None:
             return beside_dot(*self._pixel(label.x, label.y), width, height, area.height)
         if label.x is not None:
-            return beside_upright(self._pixel(label.x, 0.0)[0], width, height, area)
+            uprights = [self._pixel(self._at(mark.batch), 0.0)[0] for mark in self._marks]
+            return beside_upright(self._pixel(label.x, 0.0)[0], width, height, area, uprights)
         return along_level(self._pixel(0.0, label.y or 0.0)[1], width, height, area)
 
     def _lead(self, leader: Segment, colour: str) -> None:

@@ -13,7 +13,9 @@ LEADER = 14.0
 """From this distance on (pixels) a label needs a line to its dot."""
 ROUNDS = 4
 """How often labels give way to each other."""
-_WORDS, _DOT, _LINE, _OUTSIDE = 400.0, 120.0, 60.0, 4000.0
+CLOSE = 24.0
+"""Upright lines nearer than this (pixels) have their names on their outer sides."""
+_WORDS, _DOT, _LINE, _BEYOND, _OUTSIDE = 400.0, 120.0, 60.0, 70.0, 4000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,19 @@ def beside_dot(x: float, y: float, width: float, height: float, reach: float) ->
     return Words(width, height, tuple(places), (x, y))
 
 
-def beside_upright(x: float, width: float, height: float, area: Box) -> Words:
-    """A label beside an upright line, low in the picture rather than high, left rather than right."""
+def beside_upright(x: float, width: float, height: float, area: Box, others: Iterable[float] = ()) -> Words:
+    """A label beside an upright line, low in the picture rather than high, left rather than right.
+
+    ``others``: where further such lines are; beyond one that is close the words would seem to name that.
+    """
+    ways = [other - x for other in others]
+    left = _BEYOND if any(-CLOSE < way < 0 for way in ways) else 0.0
+    right = _BEYOND if any(0 < way < CLOSE for way in ways) else 1.5
     places: list[tuple[Spot, float]] = []
     steps = max(1, int((area.height - height) / 9))
     for step in range(steps + 1):
         top = area.bottom - height - 4 - 9 * step
-        places += [((x - 4 - width, top), 0.5 * step), ((x + 4, top), 1.5 + 0.5 * step)]
+        places += [((x - 4 - width, top), left + 0.5 * step), ((x + 4, top), right + 0.5 * step)]
     return Words(width, height, tuple(places))
 
 
