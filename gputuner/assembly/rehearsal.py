@@ -21,7 +21,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.events import StepFinished, StepStarted, Warned
 from gputuner.model.planned import PlannedStep, Rehearsed
 from gputuner.model.samples import CardProcesses, Sample
-from gputuner.model.steps import Runtime
+from gputuner.model.steps import Runtime, Variables
 from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.rates import Rates
 
@@ -82,6 +82,7 @@ class _Rehearsal:
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> Worker:
         beside = tuple(self._players[peer].uuid for peer in peers)
         return self._stage.spawn(worker_id, self._players[card.uuid], memory_cap_bytes, peers=beside)

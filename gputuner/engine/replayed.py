@@ -9,7 +9,7 @@ from gputuner.model.errors import UsageError
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
-from gputuner.model.steps import Runtime
+from gputuner.model.steps import Runtime, Variables
 from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.replayed import ReplayFeed
 
@@ -84,6 +84,7 @@ class ReplayedStage:
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> Worker:
         """A recording cannot be asked anything.
 

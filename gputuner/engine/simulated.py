@@ -17,7 +17,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
-from gputuner.model.steps import Runtime
+from gputuner.model.steps import Runtime, Variables
 from gputuner.telemetry.sampler import Sampler
 
 
@@ -171,6 +171,7 @@ class SimulatedStage:
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> Worker:
         """Make a simulated worker."""
         trials = self._worker(worker_id, card.uuid, memory_cap_bytes, peers)

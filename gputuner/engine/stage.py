@@ -10,7 +10,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.samples import CardProcesses, Sample
-from gputuner.model.steps import Runtime
+from gputuner.model.steps import Runtime, Variables
 from gputuner.telemetry.feed import Feed, Tick
 from gputuner.workloads.launch import with_peers
 
@@ -93,11 +93,12 @@ class Stage(Protocol):
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> Worker:
         """Start a worker for one card.
 
         ``memory_probe``: one that is asked for memory, not for rates. ``runtime``: torch, or our own kernels.
-        ``peers``: UUIDs of further cards that it sees behind its own.
+        ``peers``: UUIDs of further cards that it sees behind its own. ``environment``: variables of its own.
         """
         ...
 
@@ -167,12 +168,13 @@ class WallStage:
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> Worker:
         """Start a child process that sees this card, and ``peers`` behind it, alone."""
         deliver: Callable[[Item], None] = self.inbox.put
         command = self._commands[runtime](card, memory_cap_bytes)
-        environment = with_peers(self._environment(card, memory_probe), peers)
-        return ProcessWorker(worker_id, command, environment, deliver)
+        variables = {**with_peers(self._environment(card, memory_probe), peers), **dict(environment)}
+        return ProcessWorker(worker_id, command, variables, deliver)
 
     def close(self) -> None:
         """Stop listening."""

@@ -96,7 +96,12 @@ class Trials:
     def _take(self, works: Sequence[Work], runtime: Runtime) -> list[str]:
         fresh, memory_probe = any(w.fresh for w in works), any(w.memory_probe for w in works)
         return self._workers.take(
-            len(works), fresh=fresh, memory_probe=memory_probe, runtime=runtime, peers=works[0].peers
+            len(works),
+            fresh=fresh,
+            memory_probe=memory_probe,
+            runtime=runtime,
+            peers=works[0].peers,
+            environment=works[0].environment,
         )
 
     def _send(self, worker: str, work: Work, cap_bytes: int | None) -> _Running:
@@ -250,6 +255,7 @@ class Trials:
             warmup_s=work.warmup_s,
             memory_probe=work.memory_probe,
             runtime=work.runtime,
+            environment=work.environment,
         )
         if isinstance(self.run([half]), Done):
             return OutOfMemory(message=lost.message, size_limit=True)

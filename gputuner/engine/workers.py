@@ -18,7 +18,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.errors import DeviceError, NoCard, WorkloadError
 from gputuner.model.events import Warned, WorkerExited
 from gputuner.model.fingerprint import TorchFingerprint
-from gputuner.model.steps import Runtime
+from gputuner.model.steps import Runtime, Variables
 
 START_S = 180.0
 """Importing torch from a cold disk can take a minute."""
@@ -26,8 +26,8 @@ GRACE_S = 3.0
 KILLS = 5
 """A process that survives so many kills hangs inside the driver; nothing more can be done to it."""
 
-Kind = tuple[bool, Runtime, tuple[str, ...]]
-"""Whether it is asked for memory, what it runs, and the UUIDs of further cards that it sees."""
+Kind = tuple[bool, Runtime, Variables, tuple[str, ...]]
+"""Whether it is asked for memory, what it runs, variables of its own, and the UUIDs of further cards that it sees."""
 
 
 @dataclass(slots=True)
@@ -36,12 +36,13 @@ class _Slot:
     memory_probe: bool = False
     runtime: Runtime = "torch"
     peers: tuple[str, ...] = ()
+    environment: Variables = ()
     ready: bool = False
     told_to_end: bool = False
 
     @property
     def kind(self) -> Kind:
-        return self.memory_probe, self.runtime, self.peers
+        return self.memory_probe, self.runtime, self.environment, self.peers
 
 
 class Workers:
@@ -75,6 +76,7 @@ class Workers:
         memory_probe: bool = False,
         runtime: Runtime = "torch",
         peers: tuple[str, ...] = (),
+        environment: Variables = (),
     ) -> list[str]:
         """The ids of ``count`` ready workers; waits until they are.
 
@@ -82,20 +84,21 @@ class Workers:
         (``workloads.launch``); workers of one kind end before the other kind starts. Those of torch stay beside those
         of our own kernels, which end before torch has its turn. One that sees ``peers`` (UUIDs of further cards) runs
         beside an idle one that sees its own card alone, and ends when another kind is asked for: it holds memory there.
+        One with variables of its own (``environment``) is of another kind than one without.
 
         Raises:
             DeviceError: the torch of this interpreter, or our own kernels, cannot use the card.
             WorkloadError: the worker does not start.
         """
         memory_probe = memory_probe and self._card.is_cpu
-        kind: Kind = (memory_probe, runtime, peers)
+        kind: Kind = (memory_probe, runtime, environment, peers)
         self._end_each(w for w, slot in self._slots.items() if slot.peers and slot.kind != kind)
         if runtime == "torch":
-            self._end_each(w for w, slot in self._slots.items() if slot.kind[:2] != kind[:2])
+            self._end_each(w for w, slot in self._slots.items() if slot.kind[:3] != kind[:3])
         if fresh:
             self._end_each(self._of(kind)[:count])
         while len(self._of(kind)) < count:
-            self.start_one(memory_probe=memory_probe, runtime=runtime, peers=peers)
+            self.start_one(memory_probe=memory_probe, runtime=runtime, peers=peers, environment=environment)
         ids = self._of(kind)[:count]
         for worker_id in ids:
             self._await_ready(worker_id)
@@ -113,15 +116,24 @@ class Workers:
         """The memory that each of ``jobs`` trials at once may take; None: what there is."""
         return None if self._memory_cap_bytes is None else self._memory_cap_bytes // jobs
 
-    def start_one(self, *, memory_probe: bool = False, runtime: Runtime = "torch", peers: tuple[str, ...] = ()) -> None:
+    def start_one(
+        self,
+        *,
+        memory_probe: bool = False,
+        runtime: Runtime = "torch",
+        peers: tuple[str, ...] = (),
+        environment: Variables = (),
+    ) -> None:
         """Start a worker without waiting for it."""
         self._started += 1
         worker_id = f"w{self._started}"
         try:
-            worker = self._stage.spawn(worker_id, self._card, self._memory_cap_bytes, memory_probe, runtime, peers)
+            worker = self._stage.spawn(
+                worker_id, self._card, self._memory_cap_bytes, memory_probe, runtime, peers, environment
+            )
         except OSError as err:
             raise NoCard("worker_start_failed", str(err), exit_code=-1, message=str(err)) from err
-        self._slots[worker_id] = _Slot(worker, memory_probe, runtime, peers)
+        self._slots[worker_id] = _Slot(worker, memory_probe, runtime, peers, environment)
 
     def settle(self) -> None:
         """Wait until every started worker is ready, so that nothing imports while something is timed."""

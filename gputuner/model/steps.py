@@ -11,6 +11,8 @@ from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 
 Runtime = Literal["torch", "kernels"]
+Variables = tuple[tuple[str, str], ...]
+"""Environment variables, name and value."""
 
 
 PRIVATE = ("recipe", "folder")
@@ -76,6 +78,8 @@ class Work:
     """Before it is measured also what comes seldom in a training: an evaluation pass, and a last, smaller batch."""
     peers: tuple[str, ...] = ()
     """UUIDs of further cards that the worker must see, after the run's own (copies between cards)."""
+    environment: Variables = ()
+    """What the worker's process needs from its start, e.g. for the allocator; one that has it is taken or started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,7 @@ def behave(trial):
     if how == "busy":
         say(kind="progress", id=trial["id"], phase="measure", done_s=0.0)
         threading.Event().wait()
-    result(trial, t0_ns, notes={"pid": os.getpid()})
+    result(trial, t0_ns, notes={"pid": os.getpid(), "variable": os.environ.get("GPUTUNER_TEST_VARIABLE", "")})
 
 
 def main():

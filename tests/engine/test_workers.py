@@ -98,3 +98,13 @@ def test_a_card_has_one_kind(tmp_path: Path, card: CardInfo):
     kinds, _events, seen = perform(tmp_path, card, [work(False), work(True), work(False)])
     assert kinds == ["rate"]
     assert len(set(pids(seen))) == 1
+
+
+def test_variables_of_its_own_need_a_process_of_their_own(tmp_path: Path):
+    grown = replace(work(False), environment=(("GPUTUNER_TEST_VARIABLE", "grown"),))
+    _kinds, _events, seen = perform(tmp_path, CARD, [work(False), grown, grown, work(False)])
+    first, second, third, fourth = pids(seen)
+    assert second == third
+    assert len({first, second, fourth}) == 3
+    notes = [trial.notes.get("variable") for result in seen if isinstance(result, Done) for trial in result.trials]
+    assert notes == ["", "grown", "grown", ""]
