@@ -61,6 +61,11 @@ class WindowPorts:
         return Batch
 
     @property
+    def questions(self) -> Mapping[str, type[object]]:
+        """The further questions of the page Training."""
+        return {}
+
+    @property
     def trainings(self) -> tuple[str, ...]:
         """Names of the built-in trainings."""
         return tuple(BUILT_IN)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
 from gputuner.gui.picture_names import bench_titles, training_titles, tune_titles
+from gputuner.gui.questions import question_words
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
 
@@ -52,7 +53,11 @@ class Actions:
         window = self._window
         for number, (name, entry) in enumerate(window.navigation.entries.items(), start=1):
             words = _("Show {page}").format(page=entry.words)
-            self._add(words, f"Ctrl+{number}", lambda name=name: window.show_page(name))
+            self._add(words, f"Ctrl+{number}", lambda name=name: window.navigate(name))
+        asked = question_words()
+        for number, name in enumerate(window.questions.buttons, start=1):
+            words = _("Ask of a training: {question}").format(question=asked[name])
+            self._add(words, f"Ctrl+Alt+{number}", lambda name=name: window.show_page(name))
         self._add(_("Commands…"), "Ctrl+K", window.open_palette)
 
     def _monitor(self) -> None:

@@ -11,6 +11,7 @@ from gputuner.gui.elsewhere import Elsewhere
 from gputuner.gui.live import Live
 from gputuner.gui.others import Others
 from gputuner.gui.ports import Ports, Run, SessionEntry
+from gputuner.gui.questions import TRAINING
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
@@ -44,10 +45,12 @@ class Conductor(QObject):
         self.background = Background(self)
         self.tuning = Desk(ports, self.background, self)
         self.training = Desk(ports, self.background, self)
+        self.asking = {TRAINING: self.training}
+        self.asking |= {name: Desk(ports, self.background, self) for name in ports.questions}
         self.benching = Desk(ports, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
-        self.desks = (self.tuning, self.training, self.benching)
+        self.desks = (self.tuning, *self.asking.values(), self.benching)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed
         self.feed = self.home

@@ -243,6 +243,11 @@ class Ports(Protocol):
         ...
 
     @property
+    def questions(self) -> Mapping[str, type[object]]:
+        """The frozen dataclasses of the further questions of the page Training, by name."""
+        ...
+
+    @property
     def trainings(self) -> Sequence[str]:
         """Names of the built-in trainings, the usual one first."""
         ...

@@ -13,12 +13,14 @@ from gputuner.gui.navigation import Entry, Navigation
 from gputuner.gui.pages.bench import BenchPage
 from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
+from gputuner.gui.pages.question_pages import QuestionPages
 from gputuner.gui.pages.sessions import SessionsPage
 from gputuner.gui.pages.setup_panel import SetupState
-from gputuner.gui.pages.training import TrainingPage
+from gputuner.gui.pages.training import TrainingPage, questions
 from gputuner.gui.pages.tune import TunePage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
+from gputuner.gui.questions import TRAINING
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import Choice, Theme, pick, qt_palette
 from gputuner.gui.widgets.hatch_strip import HatchStrip
@@ -59,7 +61,7 @@ class MainWindow(QMainWindow):
         self.theme: Theme = pick(self.choice)
         self.conductor = Conductor(ports, self)
         conductor = self.conductor
-        self.desks = {"tune": conductor.tuning, "training": conductor.training, "bench": conductor.benching}
+        self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
@@ -94,7 +96,7 @@ class MainWindow(QMainWindow):
         words = page_words()
         entries = [Entry(name, words[name], f"Ctrl+{number}") for number, name in enumerate(PAGES, start=1)]
         self.navigation = Navigation(self.theme, entries)
-        self.navigation.chosen.connect(self.show_page)
+        self.navigation.chosen.connect(self.navigate)
         self.strip = HatchStrip(self.theme)
         self.stack = QStackedWidget()
         self._make_pages()
@@ -125,13 +127,14 @@ class MainWindow(QMainWindow):
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)
         self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
-        batch_spec, trainings = self.ports.batch_spec, self.ports.trainings
-        self.training = TrainingPage(self.theme, batch_spec, conductor.live, conductor.training.state, trainings)
+        asked = self._questions()
+        self.training, self.questions = asked[TRAINING], QuestionPages(asked)
+        self.questions.chosen.connect(self.show_page)
         bench, suite = conductor.benching, self.ports.benchmarks
         self.bench = BenchPage(self.theme, self.ports.bench_spec, conductor.live, bench.state, suite, conductor.others)
         self.experiments: dict[str, ExperimentPage] = {
             "tune": self.tune,
-            "training": self.training,
+            **asked,
             "bench": self.bench,
         }
         for name, page in self.experiments.items():
@@ -153,20 +156,40 @@ class MainWindow(QMainWindow):
         self.sessions.bench_wanted.connect(lambda: self.show_page("bench"))
         self.pages: dict[str, QWidget] = {
             "monitor": self.monitor,
-            **self.experiments,
+            "tune": self.tune,
+            TRAINING: self.questions,
+            "bench": self.bench,
             "sessions": self.sessions,
+        }
+
+    def _questions(self) -> dict[str, ExperimentPage]:
+        """A page for each question that can be asked of a training."""
+        specs = {TRAINING: self.ports.batch_spec, **self.ports.questions}
+        live, desks, trainings = self.conductor.live, self.conductor.asking, self.ports.trainings
+        return {
+            name: TrainingPage(self.theme, question, specs[name], live, desks[name].state, trainings)
+            for name, question in questions().items()
+            if name in specs
         }
 
     @property
     def page(self) -> str:
-        """Name of the page that is shown."""
-        return next(name for name, widget in self.pages.items() if widget is self.stack.currentWidget())
+        """Name of the page that is shown; of the page Training the question."""
+        name = next(name for name, widget in self.pages.items() if widget is self.stack.currentWidget())
+        return self.questions.current if name == TRAINING else name
 
     def show_page(self, name: str) -> None:
-        """Show a page."""
-        self.stack.setCurrentWidget(self.pages[name])
-        self.navigation.show_page(name)
+        """Show a page, or a question of the page Training."""
+        if name in self.questions:
+            self.questions.show_question(name)
+        page = TRAINING if name in self.questions else name
+        self.stack.setCurrentWidget(self.pages[page])
+        self.navigation.show_page(page)
         self._show_strip()
+
+    def navigate(self, page: str) -> None:
+        """Show a page as it was left."""
+        self.show_page(self.questions.current if page == TRAINING else page)
 
     @property
     def experiment(self) -> ExperimentPage:

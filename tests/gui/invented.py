@@ -654,6 +654,7 @@ class InMemoryPorts:
         self.feed = feed
         self.tune_spec = Spec
         self.batch_spec = Batch
+        self.questions: dict[str, type[object]] = {}
         self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
         self.runs = list(runs)

@@ -159,6 +159,19 @@ class ExperimentPage(QWidget):
         self.setup.form.set_values(state.values)
         self.setup.share.setChecked(state.shared)
 
+    @property
+    def subject(self) -> dict[str, object]:
+        """What the form says of the thing that is examined; empty where it is the card itself."""
+        return {}
+
+    def take_subject(self, other: "ExperimentPage") -> None:
+        """Choose the card and the thing to examine that another question was asked of, unless a run holds the form."""
+        if self._state.busy:
+            return
+        self.setup.choose_card(str(other.setup.chooser.currentData()))
+        if other.subject and self.subject:
+            self.setup.form.set_values(other.subject)
+
     def copy(self) -> None:
         """Copy the figures as Markdown."""
         if self.result is not None and self.result.copy_button.isEnabled():

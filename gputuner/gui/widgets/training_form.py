@@ -1,8 +1,8 @@
 # pyright: standard
-"""The form of the page Training: which training, which number formats, and how much time."""
+"""The form of a question about a training: which training, what the question needs to know, and how much time."""
 
 from collections.abc import Sequence
-from dataclasses import Field, replace
+from dataclasses import Field, fields, replace
 from typing import Any
 
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox
@@ -26,16 +26,17 @@ class TrainingForm(SpecForm):
 
     def __init__(self, theme: Theme, spec_type: type[object], trainings: Sequence[str]) -> None:
         super().__init__(theme, spec_type, _words)
-        self.source = TrainingSource(theme, trainings)
+        self._known = {entry.name for entry in fields(spec_type)}  # type: ignore[arg-type]
+        self.source = TrainingSource(theme, trainings, images="images" in self._known)
         self.column.insertWidget(0, self.source)
         self.column.insertSpacing(1, 6)
         self.source.changed.connect(self.changed)
         minutes = self.controls["minutes"]
         assert isinstance(minutes, QDoubleSpinBox)
         self._minutes, self._usual = minutes, minutes.value()
-        only = self.controls["limit_only"]
-        assert isinstance(only, QCheckBox)
-        only.toggled.connect(self._hurry)
+        only = self.controls.get("limit_only")
+        if isinstance(only, QCheckBox):
+            only.toggled.connect(self._hurry)
 
     def problem(self) -> GputunerError | None:
         """Why the values make no spec, or None."""
@@ -45,7 +46,8 @@ class TrainingForm(SpecForm):
 
     def values(self) -> dict[str, object]:
         """The spec's fields."""
-        return {**self.source.values(), **super().values()}
+        named = {name: value for name, value in self.source.values().items() if name in self._known}
+        return {**named, **super().values()}
 
     def kept(self) -> dict[str, object]:
         """The values, and what was typed although it is not meant now."""

@@ -25,8 +25,10 @@ class TrainingSource(QWidget):
     changed = Signal()
     """The user changed something."""
 
-    def __init__(self, theme: Theme, names: Sequence[str]) -> None:
+    def __init__(self, theme: Theme, names: Sequence[str], *, images: bool = True) -> None:
+        """The built-ins by name; ``images``: whether the layout of a recipe's input matters."""
         super().__init__()
+        self._asks_images = images
         self.setProperty("role", "clear")
         self.kinds: dict[bool, QPushButton] = {}
         row = QHBoxLayout()
@@ -90,6 +92,7 @@ class TrainingSource(QWidget):
         layout.setSpacing(4)
         for widget in (self.recipe, self.choose, self._asking, self.images):
             layout.addWidget(widget)
+        self.images.setVisible(self._asks_images)
         self.recipe.textEdited.connect(self._typed)
         self.recipe.textChanged.connect(lambda _text: self.changed.emit())
         self.function.textEdited.connect(lambda _text: self._compose())
