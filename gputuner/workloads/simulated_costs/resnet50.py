@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.devices.simulated_load import Load
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.switches import NAMES
 from gputuner.workloads.bodies.training_shapes import resnet50_flop
 from gputuner.workloads.simulated_costs.chip import (
     PROCESSOR_CHIP,
@@ -15,6 +16,7 @@ from gputuner.workloads.simulated_costs.chip import (
     precision_of,
 )
 from gputuner.workloads.simulated_costs.cost import Cost
+from gputuner.workloads.simulated_costs.switched import switched
 
 TRAINING_FLOP = 49e9
 """Tensor work of one ResNet-50 sample at 224 px, as peak rates would do it (its 24.6 GFLOP at half of the peak); with
@@ -62,10 +64,11 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
     traffic = TRAINING_BYTES * (1.0 if half else 1.3) * (0.65 if half and channels_last else 1.0)
     fixed, per_sample = MEMORY_LINE[precision]
     host_s = _HOST_S[precision] * (1.0 if facts.passive else 0.75)
-    notes: dict[str, Scalar] = {}
+    switches = switched(facts, params, products=False, kept=None)
+    notes: dict[str, Scalar] = {name: value for name, value in params.items() if name in NAMES}
     if params.get("compile"):
         traffic, host_s = traffic * COMPILED_TRAFFIC, host_s * COMPILED_HOST
-        notes["compile"] = True
+    host_s = switches.host_s(host_s)
     if params.get("loader") == "fed":
         host_s = max(host_s, batch * (image / 224) ** 2 / FED_RATE)
         notes |= {"loader_workers": FED_WORKERS, "copied_bytes": batch * (3 * image * image + 8)}

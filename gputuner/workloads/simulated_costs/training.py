@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.devices.simulated_load import Load
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.switches import NAMES
 from gputuner.workloads.bodies.training_shapes import EDSR, LLM, LORA_RANK, BertShape, GptShape, LstmShape
 from gputuner.workloads.simulated_costs.chip import (
     dual_issue,
@@ -19,6 +20,7 @@ from gputuner.workloads.simulated_costs.chip import (
     precision_of,
 )
 from gputuner.workloads.simulated_costs.cost import Cost, UnsupportedOnChipError
+from gputuner.workloads.simulated_costs.switched import switched
 from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, MemoryLine
 
 TENSOR_SHARE = 0.9
@@ -50,6 +52,9 @@ def _build(
     flop: float | None = None,
     step_bytes: float = 0.0,
     fixed_s: float = 0.0,
+    products: bool = True,
+    checkpointed: float | None = None,
+    own: bool = False,
 ) -> Cost:
     """One step of a batch.
 
@@ -64,23 +69,27 @@ def _build(
         flop: operations that are done per sample; None: those that are needed.
         step_bytes: traffic per step, whatever the batch.
         fixed_s: busy time per step, whatever the batch.
+        products: its work is matrix products.
+        checkpointed: share of the bytes per sample that checkpointing leaves; None: not known.
+        own: it is checkpointed by itself.
     """
     facts = card.facts
+    switches = switched(facts, params, products=products, kept=checkpointed, own=own)
     precision, batch = precision_of(facts, params), int(params["batch"])
     tensor = on_tensor_pipes(facts, precision)
     share = TENSOR_SHARE if tensor else 0.7 if dual_issue(facts) else 0.85
     wide = WIDE.get(facts.chip, 1.0)
     compiled = bool(params.get("compile", False))
-    traffic = batch * TRAFFIC_OVER_KEPT * kept_bytes * (COMPILED_TRAFFIC if compiled else 1.0) + step_bytes
-    done = batch * (model_flop if flop is None else flop)
-    allocated = int(line.fixed_bytes + batch * line.sample_bytes)
+    traffic = batch * TRAFFIC_OVER_KEPT * kept_bytes * (COMPILED_TRAFFIC if compiled else 1.0) * switches.again
+    done = batch * (model_flop if flop is None else flop) * switches.again * switches.compute
+    allocated = int(line.fixed_bytes + batch * line.sample_bytes * switches.kept)
     tokens = batch * int(params.get("sequence", 0))
     return Cost(
         load=Load(
             compute_cycles=wide * done / (flop_per_cycle(facts, precision) * share),
-            dram_bytes=wide * traffic,
+            dram_bytes=wide * (traffic + step_bytes),
             fixed_s=fixed_s + 1e-3,
-            host_s=host_s * (COMPILED_HOST if compiled else 1.0),
+            host_s=switches.host_s(host_s * (COMPILED_HOST if compiled else 1.0)),
             activity=1.0 if tensor else 0.7,
             stall_activity=0.2,
             overlapped=False,
@@ -95,7 +104,7 @@ def _build(
             "kernel": "simulated",
             "loss_finite": True,
             "model_flop_per_sample": model_flop,
-            **({"compile": True} if compiled else {}),
+            **{name: value for name, value in params.items() if name in NAMES},
             **notes,
         },
     )
@@ -107,6 +116,13 @@ def _half(params: Mapping[str, Scalar]) -> bool:
 
 def _spec_fields(params: Mapping[str, Scalar], *names: str) -> dict[str, int | bool | str]:
     return {name: value for name, value in params.items() if name in names and not isinstance(value, float)}
+
+
+def _checkpointed(params: Mapping[str, Scalar], layers: int, width: int, sequence: int, line: MemoryLine) -> float:
+    """Share of the bytes per sample that stays: what no layer keeps, the layers' inputs, and one layer's own."""
+    layer = (37 if _half(params) else 65) * width * sequence
+    element = 2 if _half(params) else 4
+    return (line.sample_bytes - (layers - 1) * layer + layers * element * width * sequence) / line.sample_bytes
 
 
 def bert(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
@@ -125,6 +141,7 @@ def bert(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         flop=flop * (1.0 - (1.0 - SPARSE_TIME) * share) if sparse else flop,
         kept_bytes=kept,
         step_bytes=PRUNING_BYTES * shape.parameters if sparse else 0.0,
+        checkpointed=_checkpointed(params, shape.layers, shape.width, sequence, spec.memory()),
         host_s=26e-3 if sparse else 18e-3,
         notes={
             "optimizer": "adamw_fused",
@@ -145,6 +162,7 @@ def gpt(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         line,
         model_flop=shape.flop(sequence),
         kept_bytes=0.85 * line.sample_bytes,
+        checkpointed=_checkpointed(params, shape.layers, shape.width, sequence, line),
         host_s=10e-3,
         notes={"optimizer": "adamw_fused", "parameters": shape.parameters},
     )
@@ -163,6 +181,7 @@ def edsr(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         model_flop=shape.flop(patch),
         kept_bytes=line.sample_bytes * (1.4 if last else 2.0),
         host_s=9e-3 if variant == "baseline" else 16e-3,
+        products=False,
         notes={"optimizer": "adam_fused", "parameters": shape.parameters, "channels_last": last},
     )
 
@@ -200,6 +219,7 @@ def llm(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         kept_bytes=1.3 * 36.0 * shape.layers * shape.width * sequence,
         step_bytes=3 * UNPACKING_BYTES * inside if quantised else 3 * 2.0 * inside,
         host_s=45e-3 if quantised else 35e-3,
+        own=True,
         notes={
             "optimizer": "adamw_fused",
             "parameters": shape.parameters,
