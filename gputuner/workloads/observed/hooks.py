@@ -1,0 +1,205 @@
+# pyright: standard
+"""The hooks in torch: optimizer steps, waiting for data, autocast, gradient scaler.
+
+Each calls the original exactly as it was called, whatever becomes of ours, and hands back what it gave. Inside a
+function that torch.compile traces they vanish (``is_compiling`` is a constant to it).
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from threading import get_ident
+from time import perf_counter, thread_time
+
+from .folding import BEGIN, DRAWN, SCALED, STEP
+from .record import FOLDER
+from .watch import Watch
+
+
+def install(torch) -> Watch:
+    """Look into this process' trainings from now on.
+
+    Raises:
+        AttributeError: this torch lacks what the hooks hold on to (before 2.0); nothing is changed then.
+    """
+    watch = Watch(torch, os.environ[FOLDER])
+    compiling = _is_compiling(torch)
+    optimizers = sys.modules["torch.optim.optimizer"]
+    loaders = sys.modules["torch.utils.data.dataloader"]
+    before, after = optimizers.register_optimizer_step_pre_hook, optimizers.register_optimizer_step_post_hook
+    scaler = _scaler_class()
+    before(_before_step(watch, compiling))
+    after(_after_step(watch, compiling))
+    workers = sys.modules["torch.utils.data._utils.worker"]
+    _wrap(loaders._BaseDataLoaderIter, "__next__", _next(watch, workers))
+    _wrap(loaders.DataLoader, "__iter__", _iter(watch, workers))
+    _wrap(torch.autocast, "__enter__", _autocast(watch))
+    if scaler is not None:
+        _wrap(scaler, "step", _scaler_step(watch))
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=watch.forked)
+    atexit.register(_end, watch)
+    return watch
+
+
+def _is_compiling(torch):
+    compiler = getattr(torch, "compiler", None)
+    return getattr(compiler, "is_compiling", None) or torch._dynamo.is_compiling
+
+
+def _scaler_class():
+    for name in ("torch.amp.grad_scaler", "torch.cuda.amp.grad_scaler"):
+        found = getattr(sys.modules.get(name), "GradScaler", None)
+        if found is not None:
+            return found
+    return None
+
+
+def _wrap(owner, name: str, make) -> None:
+    original = owner.__dict__[name]
+    setattr(owner, name, functools.wraps(original)(make(original)))
+
+
+def _before_step(watch: Watch, compiling):
+    def gputuner_before_step(optimizer, args, kwargs):
+        if compiling() or not watch.on:
+            return
+        try:
+            watch.notes.append((BEGIN, perf_counter(), get_ident(), id(optimizer)))
+            if watch.card.possible:
+                watch.card.before_step()
+        except Exception as error:
+            if not watch.fail(error):
+                raise
+
+    return gputuner_before_step
+
+
+def _after_step(watch: Watch, compiling):
+    def gputuner_after_step(optimizer, args, kwargs):
+        if compiling() or not watch.on:
+            return
+        try:
+            behind = watch.card.behind_after_step() if watch.card.possible else None
+            now_s = perf_counter()
+            watch.notes.append((STEP, now_s, get_ident(), id(optimizer), watch.number(), behind))
+            if now_s >= watch.due_s:
+                watch.stepped(optimizer, now_s)
+        except Exception as error:
+            if not watch.fail(error):
+                raise
+
+    return gputuner_after_step
+
+
+def _next(watch: Watch, workers):
+    def make(original):
+        def __next__(self):
+            if not watch.on or workers._worker_info is not None:
+                return original(self)
+            before = None
+            try:
+                looked = watch.looks()
+                busy = watch.card.busy() if watch.card.possible else None
+                before = perf_counter(), thread_time() if looked else None, busy
+            except Exception as error:
+                if not watch.fail(error):
+                    raise
+            try:
+                batch = original(self)
+            except StopIteration:
+                _drawn(watch, self, before, None)
+                raise
+            _drawn(watch, self, before, batch)
+            return batch
+
+        return __next__
+
+    return make
+
+
+def _drawn(watch: Watch, iterator, before, batch) -> None:
+    if before is None or not watch.on:
+        return
+    try:
+        now_s = perf_counter()
+        began_s, cpu_s, busy = before
+        hidden_s = watch.hidden(now_s - began_s, busy) if busy else 0.0
+        spent_s = None if cpu_s is None else thread_time() - cpu_s
+        draw, samples = watch.draw(iterator, batch, cpu_s is not None)
+        watch.notes.append((DRAWN, now_s, get_ident(), now_s - began_s, hidden_s, spent_s, draw, samples))
+        if watch.unstepped(now_s):
+            watch.flush(now_s)
+    except Exception as error:
+        if not watch.fail(error):
+            raise
+
+
+def _iter(watch: Watch, workers):
+    def make(original):
+        def __iter__(self):
+            if not watch.on or workers._worker_info is not None:
+                return original(self)
+            began_s = perf_counter()
+            iterator = original(self)
+            try:
+                now_s = perf_counter()
+                watch.opened(self, now_s, now_s - began_s)
+            except Exception as error:
+                if not watch.fail(error):
+                    raise
+            return iterator
+
+        return __iter__
+
+    return make
+
+
+def _autocast(watch: Watch):
+    def make(original):
+        def __enter__(self):
+            result = original(self)
+            if watch.on and watch.autocast is None:
+                try:
+                    inside = self.__dict__
+                    if inside.get("_enabled"):
+                        watch.autocast = str(inside.get("fast_dtype")).replace("torch.", "")
+                except Exception as error:
+                    if not watch.fail(error):
+                        raise
+            return result
+
+        return __enter__
+
+    return make
+
+
+def _scaler_step(watch: Watch):
+    """Its optimizer begins to step once the scaler has waited for the card, or not at all where it skips."""
+
+    def make(original):
+        def step(self, optimizer, *args, **kwargs):
+            if not watch.on or not self.__dict__.get("_enabled"):
+                return original(self, optimizer, *args, **kwargs)
+            entered_s = perf_counter()
+            result = original(self, optimizer, *args, **kwargs)
+            try:
+                watch.notes.append((SCALED, perf_counter(), get_ident(), entered_s))
+            except Exception as error:
+                if not watch.fail(error):
+                    raise
+            return result
+
+        return step
+
+    return make
+
+
+def _end(watch: Watch) -> None:
+    try:
+        watch.end()
+    except Exception as error:
+        watch.fail(error)

@@ -1,0 +1,214 @@
+# pyright: standard
+"""One process' watch over its own training: takes what the hooks see, sums it, writes it down now and then.
+
+States: on → off, for good, at the first failure of ours (a last line says why). A forked child begins anew and writes
+nothing before its first step or batch, so that a loader's workers never look like trainings.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from . import settings
+from .batches import Measure
+from .card import Card
+from .folding import BATCH, DRAWN, EVALUATION, FIRST, OPENED, Folding
+from .record import Record, told
+from .tally import Period, Tally
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
+
+FACTS_EVERY = 20
+"""Lines between two looks at the settings."""
+LOOK_FIRST = 16
+"""Batches that are all looked into …"""
+LOOK_EVERY = 8
+"""… and then one in so many, which stands for those up to the next."""
+UNSTEPPED = 4
+"""Periods after which a line is due though no optimizer stepped."""
+MOST_NOTES = 4096
+"""Notes that are kept at most until they are summed."""
+MOST_LOADERS = 6
+"""Different loader settings that are told."""
+
+
+class Watch:
+    """The notes of this process and where their sums are written. All public methods but ``fail`` may raise."""
+
+    def __init__(self, torch, folder: str) -> None:
+        self.on = True
+        self._torch = torch
+        self._folder = folder
+        self._measure = Measure(torch)
+        self.number = getattr(torch._C._autograd, "_get_sequence_nr", _no_number)
+        self.autocast: str | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self.notes = []
+        self.due_s = time.perf_counter()  # when the next line is due
+        self.card = Card(self._torch)
+        self._lock = threading.Lock()
+        self._record = Record(self._folder)
+        self._period = Period()
+        self._tally = Tally(self.due_s)
+        self._folding = Folding()
+        self._loaders = []
+        self._optimizer = None
+        self._facts = {}
+        self._lines = 0
+        self._asked = 0
+        self._size = None
+        self._usage = usage()
+
+    def forked(self) -> None:
+        """This process is a fork: nothing of the parent's sums is its own."""
+        try:
+            self._begin()
+        except Exception:
+            self.on = False
+
+    def fail(self, error: Exception) -> bool:
+        """Switch off for good and say why; False if the error is none of ours but came through a signal handler."""
+        if not ours(error):
+            return False
+        self.on = False
+        try:
+            self._record.write({"k": "off", "pid": os.getpid(), "why": told(error)})
+        except Exception:
+            return True
+        return True
+
+    def stepped(self, optimizer, now_s: float) -> None:
+        """An optimizer has stepped, and a line is due or the optimizer not yet read."""
+        if self._optimizer is None:
+            self._optimizer = settings.of_optimizer(self._torch, optimizer)
+        self.flush(now_s)
+
+    def looks(self) -> bool:
+        """Whether the next batch is looked into."""
+        self._asked += 1
+        return self._asked % LOOK_EVERY == 0 or self._asked <= LOOK_FIRST
+
+    def hidden(self, waited_s: float, was_busy: bool | None) -> float:
+        """The part of a wait behind which the card still worked (s); half of it where the card ended meanwhile."""
+        if not was_busy:
+            return 0.0
+        return waited_s if self.card.busy() else waited_s / 2
+
+    def draw(self, iterator, batch, looked: bool) -> tuple:
+        """Kind of the draw and samples of the batch (None: an epoch's end, or not known)."""
+        if batch is None:
+            return OPENED, None
+        if not self._torch.is_grad_enabled():
+            return EVALUATION, None
+        if looked:
+            self._size = self._measure.first_size(batch)
+        return (FIRST if iterator.__dict__.get("_num_yielded") == 1 else BATCH), self._size
+
+    def opened(self, loader, now_s: float, waited_s: float) -> None:
+        """An epoch has begun: the loader's workers are up."""
+        self.notes.append((DRAWN, now_s, threading.get_ident(), waited_s, 0.0, None, OPENED, None))
+        seen = settings.of_loader(loader)
+        if seen not in self._loaders and len(self._loaders) < MOST_LOADERS:
+            self._loaders.append(seen)
+            self._facts = {}
+
+    def unstepped(self, now_s: float) -> bool:
+        """Whether a line is due though no optimizer has stepped for long, or the notes are many."""
+        return now_s >= self.due_s + UNSTEPPED * self._period.seconds or len(self.notes) >= MOST_NOTES
+
+    def end(self) -> None:
+        """The program ends."""
+        if self.on and (self._record.begun or self.notes):
+            self.flush(time.perf_counter())
+            self._record.write({"k": "end", "t": round(time.time(), 3)})
+
+    def flush(self, now_s: float) -> None:
+        """Sum up and write a line. Whoever comes while another thread does so, need not."""
+        if not self._lock.acquire(False):
+            return
+        try:
+            self._flush(now_s)
+        finally:
+            self._lock.release()
+
+    def _flush(self, now_s: float) -> None:
+        notes, self.notes = self.notes, []
+        self._folding.fold(notes, self._tally)
+        if not self._record.begun:
+            self._record.write({**settings.hello(self._torch), "t": round(time.time(), 3)})
+        if self._lines % FACTS_EVERY in (0, 1) or not self._facts:
+            self._tell_facts()
+        line = {"k": "window", "t": round(time.time(), 3), **self._tally.line(now_s), **self.card.memory()}
+        spent = usage()
+        for name, value in spent.items():
+            before = self._usage.get(name)
+            if name == "rss_peak":
+                line[name] = value
+            elif before is not None and (name != "thread_s" or self._usage.get("thread") == spent.get("thread")):
+                line[name] = round(value - before, 6)
+        line.pop("thread", None)
+        self._record.write(line)
+        self._usage, self._tally = spent, Tally(now_s)
+        self._lines += 1
+        self._period.passed()
+        self.due_s = now_s + self._period.seconds
+        self._tally.own_s = time.perf_counter() - now_s
+
+    def _tell_facts(self) -> None:
+        facts = {
+            **settings.of_torch(self._torch, self.card),
+            **(self._optimizer or {}),
+            "autocast": self.autocast,
+            "loaders": list(self._loaders),
+        }
+        if facts != self._facts:
+            self._record.write({"k": "facts", **facts})
+            self._facts = facts
+
+
+def _no_number() -> int:
+    return 0
+
+
+def usage() -> dict[str, float]:
+    """Processor time (s), page faults and peak memory (bytes) of this process and this thread so far."""
+    told: dict[str, float] = {
+        "cpu_s": time.process_time(),
+        "thread_s": time.thread_time(),
+        "thread": threading.get_ident(),
+    }
+    if resource is not None:
+        mine = resource.getrusage(resource.RUSAGE_SELF)
+        told["system_s"] = mine.ru_stime
+        told["minor"] = mine.ru_minflt
+        told["major"] = mine.ru_majflt
+        told["rss_peak"] = mine.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return told
+
+
+def ours(error: BaseException) -> bool:
+    """Whether an error arose in our own work, not in a signal handler of the user's that ran in the midst of it.
+
+    Our hooks call torch and the standard library only, so a frame from elsewhere is a handler's.
+    """
+    homes = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.__file__), _home("torch"))
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        installed = os.sep + "site-packages" + os.sep in name and not name.startswith(homes[2])
+        if installed or not (name.startswith(homes) or name.startswith("<frozen")):
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def _home(module: str) -> str:
+    return os.path.dirname(os.path.abspath(getattr(sys.modules.get(module), "__file__", None) or os.__file__))
