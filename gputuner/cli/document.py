@@ -9,6 +9,7 @@ from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.language import sentences
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, MigInstance, Origin
+from gputuner.model.change import Change
 from gputuner.model.errors import ExitCode, GputunerError
 from gputuner.model.events import Outcome, Warned
 from gputuner.model.points import Conditions, Point
@@ -180,7 +181,15 @@ def advice(entry: Advice) -> Json:
         "evidence": list(entry.evidence),
         "risk": entry.risk,
         "snippet": entry.snippet,
+        "change": None if entry.change is None else change(entry.change),
     }
+
+
+def change(entry: Change) -> Json:
+    """What an advice changes of a training, so that it can be tried."""
+    from gputuner.model.codec import to_builtins
+
+    return dict(to_builtins(entry))
 
 
 def question(entry: Question) -> Json:

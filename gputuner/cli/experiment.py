@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.cli import crash, document, results
+from gputuner.cli.again import advise_command, try_command
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -15,6 +16,7 @@ from gputuner.cli.running import Found, follow
 from gputuner.cli.streams import last_words
 from gputuner.experiments.protocol import Experiment
 from gputuner.language import sentences
+from gputuner.model.advice import Advice
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
 from gputuner.model.events import Outcome, RunFinished
@@ -142,12 +144,6 @@ def _why(finished: RunFinished) -> str:
     return sentences.error(finished.error_code or "", finished.error_params, finished.error_text)
 
 
-def _advise(options: Options, run_id: str) -> str:
-    """The command that shows all advice of a session."""
-    folder = "" if options.data_dir is None else f" --data-dir {options.data_dir}"
-    return f"gputuner --cli advise {run_id}{folder}"
-
-
 def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
     if output.json:
         document.write(run_document(origin, name, ended), output.out)
@@ -157,8 +153,14 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
         if name in ADVISING and (found.points or found.exit_code == 0):
             results.show_figures(output, found.points)
             results.show_limit(output, found.points, each.cards[0])
-            more, model = _advise(options, found.run_id), results.model_of(found.points)
-            results.show_advice(output, found.advice, most=results.BEST, command=more, model=model)
+            more, model = advise_command(options, found.run_id), results.model_of(found.points)
+
+            def tries(entry: Advice, run_id: str = found.run_id, cards: Sequence[CardInfo] = each.cards) -> str:
+                return try_command(options, run_id, entry, cards)
+
+            results.show_advice(
+                output, found.advice, most=results.BEST, command=more, model=model, tries=tries if each.path else None
+            )
             results.show_questions(output, found.questions)
         results.show_end(output, found.outcome, origin, each.path)
 

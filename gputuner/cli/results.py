@@ -1,6 +1,6 @@
 """What a run found, in plain words: what limits you, the best advices, the figures, where the session lies."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gputuner.cli.output import Output
@@ -111,11 +111,19 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
 
 
 def show_advice(
-    output: Output, advice: Sequence[Advice], *, most: int | None = None, command: str = "", model: str = MODEL
+    output: Output,
+    advice: Sequence[Advice],
+    *,
+    most: int | None = None,
+    command: str = "",
+    model: str = MODEL,
+    tries: Callable[[Advice], str] | None = None,
+    tried: Mapping[str, Point] | None = None,
 ) -> None:
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
 
-    ``model``: the built-in training that it is about; empty: the user's own.
+    ``model``: the built-in training that it is about; empty: the user's own. ``tries``: the command that tries one
+    (empty: none can). ``tried``: what came of those that were, by rule.
     """
     if not advice:
         output.heading(_("Advice"))
@@ -125,10 +133,23 @@ def show_advice(
     output.heading(_("The best advice") if len(shown) < len(advice) else _("Advice"))
     for number, entry in enumerate(shown, 1):
         _show_one(output, number, entry)
+        command_of = tries(entry) if tries else ""
+        if command_of:
+            output.line("   " + _("Try it: {command}").format(command=command_of))
+        if tried and entry.id in tried:
+            output.line("   " + _("Tried. {told}").format(told=tried_line(tried[entry.id])))
     if len(shown) < len(advice):
         output.line(_("{n} more: {command}").format(n=len(advice) - len(shown), command=command))
     if model:
         output.line(_("All this is about {model} until your own model is measured.").format(model=model))
+
+
+def tried_line(point: Point) -> str:
+    """What came of a try, in one line."""
+    from gputuner.advice.tried import tried_of
+    from gputuner.language.tried import tried
+
+    return tried(tried_of(point))
 
 
 def model_of(points: Sequence[Point]) -> str:

@@ -112,13 +112,19 @@ def show(
 
 def _show_findings(output: Output, stored: Stored, disputed: Sequence[QualityNote]) -> None:
     """Figures, limits, advice and open questions."""
+    from gputuner.advice.tried import gain_point
+    from gputuner.cli import trying
+
     points = stored.points()
     advice, questions = stored.advice()
     results.show_figures(output, points)
     for card in stored.summary().cards:
         results.show_limit(output, points, card)
-    if points:
-        results.show_advice(output, naming_sources(advice, disputed))
+    of_a_try = gain_point(points)
+    if of_a_try is not None:
+        trying.show_tried(output, of_a_try)
+    elif points:
+        results.show_advice(output, naming_sources(advice, disputed), model=results.model_of(points))
     results.show_questions(output, questions)
 
 

@@ -13,6 +13,7 @@ from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
@@ -21,15 +22,13 @@ from gputuner.experiments.tune import LEAST_TRAINING_S
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.experiments.tune_training import first_failed, skipped, training, usual_layout
-from gputuner.model.errors import DoesNotFit, UserCodeError
+from gputuner.model.errors import DoesNotFit
 from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_recipe import RecipeSpec
 
 FIRST_BATCH, LAST_BATCH, FIRST_OF_RECIPE = 1, 1 << 16, 2
 """Of a training that nobody knows: small enough for a large model, and no end but the memory's."""
-OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
-FRAME, PACKAGE = '  File "', "gputuner"
 PROBE_STEP, FURTHER, NOTICEABLE = 4, 8, 0.05
 """The second probe for the limit is so many times as large as the first, a next one so many times as that, until the
 samples take this share beside what is there without any."""
@@ -175,20 +174,10 @@ def _refuse_nothing(course: Course, shape: Shape) -> None:
     match course.last:
         case OutOfMemory():
             raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name)
-        case UserCodeFailed(message=message, traceback=traceback):
-            where = own_frames(traceback) or message
-            raise UserCodeError("training_failed", f"{name}: {message}", workload=name, where=where)
+        case UserCodeFailed():
+            refuse(name, course.last)
         case _:
             return
-
-
-def own_frames(traceback: str) -> str:
-    """Of a worker's traceback the frames outside of this program, and the error itself."""
-    _, *frames = traceback.split(FRAME)
-    kept = [frame for frame in frames if f"{PACKAGE}/workloads/" not in frame.replace("\\", "/").partition('"')[0]]
-    last = [line.removeprefix(OWN_ERROR) for line in traceback.rstrip().splitlines()[-1:]] if frames else []
-    text = "".join(FRAME + frame for frame in kept).rstrip()
-    return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")
 
 
 def _probed(course: Course, shape: Shape, known: Trained) -> Generator[Step, StepResult, Setting | None]:

@@ -153,6 +153,35 @@ _WORKER: dict[str, str] = {
     "recipe_simulated": N_(
         "Your own training runs on a real card or on the processor (--gpu cpu), not on a simulated card."
     ),
+    "advice_unknown": N_("Session {session} has no advice {advice} to try; it has: {known}."),
+    "advice_unknown:alone": N_("Session {session} has no advice {advice}, and none that could be tried."),
+    "untried_keeps": N_(
+        "“{title}” changes nothing, so there is nothing to try. What it rests on is measured again by: {command}"
+    ),
+    "untried_size": N_("“{title}” is about what fits, not about speed; this tries it out again: {command}"),
+    "untried_card": N_(
+        "“{title}” is about the card or something that you do yourself, which no training can try. Do it, then measure "
+        "again and compare: {command}, then gputuner --cli sessions compare {session} NEW"
+    ),
+    "try_unknown": N_("This advice cannot be tried: it changes {what}, which this version cannot set."),
+    "try_replayed": N_("Session {session} is a recording that was played back; it cannot be put under load."),
+    "try_simulated": N_("Session {session} was made on a simulated card: add --simulate {card}."),
+    "try_measured": N_("Session {session} was measured on a real card; leave --simulate out."),
+    "try_card_missing": N_(
+        "The advice of session {session} is for {card}, which is not here (here: {here}). To try it on another card "
+        "all the same, name that with --gpu."
+    ),
+    "try_recipe_missing": N_(
+        "There is no file {path} here. Go to the folder that the session was made in, or name it: --recipe "
+        "FILE.py:function."
+    ),
+    "try_recipe_alone": N_("--recipe goes with --try."),
+    "try_base_does_not_fit": N_(
+        "{workload} at batch {batch}, where the advice starts from, does not fit in memory now; end what else holds it."
+    ),
+    "try_advised_does_not_fit": N_(
+        "{workload} at batch {batch}, as advised, does not fit in memory now; end what else holds it, or measure again."
+    ),
     "precision_unknown": N_("There is no precision {precision}; there are fp32, tf32, fp16 and bf16."),
 }
 

@@ -147,6 +147,7 @@ METRICS: dict[str, str] = {
     "batch_safe": N_("largest safe batch"),
     "batch_fastest": N_("fastest batch"),
     "batch_least_energy": N_("batch with the least energy per sample"),
+    "advice_gain": N_("gain of an advice that was tried"),
     "null_difference": N_("difference of equal measurements"),
     "co_run_slowdown": N_("slowdown of two at once"),
     "co_run_gain": N_("two at once against in turn"),

@@ -21,6 +21,8 @@ STEPS: dict[str, str] = {
     "train_safe": N_("at the largest safe batch"),
     "train_alone": N_("one training alone"),
     "train_together": N_("two trainings at once"),
+    "try_base": N_("as before"),
+    "try_advised": N_("as advised"),
     "sustained": N_("sustained load"),
     "bench_matmul_search": N_("search for the fastest matrix shape"),
     "bench_matmul": N_("matrix product"),
@@ -78,6 +80,8 @@ _PARAMS: dict[str, str] = {
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),
+    "round": N_("round {value}"),
+    "advice": "{value}",
     "top": N_("sides up to {value}"),
 }
 _SWITCHES: dict[str, str] = {
@@ -103,6 +107,7 @@ _PHASES: dict[str, str] = {
     "limit": "",
     "safe": "",
     "energy": N_("for its energy"),
+    "try": "",
 }
 _WORDS: dict[str, dict[str, str]] = {
     "direction": {
@@ -141,10 +146,11 @@ _WORDS: dict[str, dict[str, str]] = {
         "dali_card": N_("decoded on the card by DALI"),
     },
     "library": {"nccl": "NCCL", "gloo": "gloo"},
+    "side": {"base": N_("as before"), "advised": N_("as advised")},
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
-_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "session"})
 _FIXED = frozenset(
     [
         "backends",

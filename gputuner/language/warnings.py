@@ -7,7 +7,7 @@ from gputuner.language.benchmarks import level, mode, unavailable
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
-from gputuner.language.names import quantity, source, workload
+from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.words import N_, _
@@ -38,6 +38,18 @@ _RUN: dict[str, str] = {
     "sharing_failed": N_("{jobs} trainings at once could not be measured."),
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
     "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
+    "try_condition_differs": N_("Not as when the advice was given: {what} was {was} and is {now}."),
+    "try_other_card": N_(
+        "The advice was given for another card ({was}, not {now}); the record does not count this try."
+    ),
+    "try_recipe_changed": N_(
+        "The file of {workload} has changed since the advice was given; the record does not count this try."
+    ),
+    "try_recipe_unknown": N_("Whether the file of {workload} has changed since the advice was given is not known."),
+    "try_too_short": N_(
+        "The time was too short for A B B A (about {needed_s:s} needed), so there is no interval. See --minutes."
+    ),
+    "try_too_slow": N_("{workload} takes too long here at batch {batch} to be compared."),
     "worker_unkillable": N_(
         "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of "
         "it."
@@ -70,6 +82,8 @@ STAGES: dict[str, str] = {
     "sustained": N_("sustained load"),
     "training": N_("the training"),
 }
+CONDITIONS: dict[str, str] = {"torch": "torch", "torch_cuda": "CUDA"}
+"""Names of software that stay as they are in every language."""
 SKIPS: dict[str, str] = {
     "unsupported": N_("this torch or chip cannot"),
     "failed": N_("it failed"),
@@ -114,6 +128,8 @@ def _named(params: Mapping[str, object]) -> dict[str, object]:
                 words[name] = _(SKIPS[which])
             case "mode" | "other", which if "other_rate" in params:
                 words[name] = mode(which)
+            case "what", which if "was" in params:
+                words[name] = CONDITIONS.get(which) or reading_name(which)
             case "near" | "far", which:
                 words[name] = level(which)
             case _:

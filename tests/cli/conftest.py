@@ -238,6 +238,13 @@ class StoredInMemory:
     def summary(self) -> SummaryInMemory:
         return SummaryInMemory(path=self.path)
 
+    @property
+    def started(self) -> RunStarted:
+        return next(event for event in happenings() if isinstance(event, RunStarted))
+
+    def torch(self) -> TorchFingerprint | None:
+        return next(event.torch for event in happenings() if isinstance(event, TorchFound))
+
     def points(self) -> Sequence[Point]:
         return POINTS
 

@@ -1,0 +1,98 @@
+"""How often the words of confidence came true: predicted against realised gain, over what was tried (methods §10)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import median
+
+from gputuner.analysis.statistics import NORMAL_975
+from gputuner.analysis.trying import Realised, Verdict, verdict
+from gputuner.model.advice import Confidence, Gain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One advice that was tried: what it promised and what it gave."""
+
+    session: str
+    """That gave the advice."""
+    advice: str
+    card: str
+    """UUID of the card that it was tried on."""
+    confidence: Confidence
+    predicted: Gain | None
+    found: Realised
+
+    @property
+    def verdict(self) -> Verdict:
+        """What came of it."""
+        return verdict(self.predicted, self.found)
+
+    @property
+    def error(self) -> float | None:
+        """Realised minus predicted gain; None where none was predicted."""
+        return None if self.predicted is None else self.found.value - self.predicted.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """``hits`` of ``of``, and the 95 % interval of the share (0 … 1)."""
+
+    hits: int
+    of: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What came of all advice of one word of confidence."""
+
+    confidence: Confidence
+    tries: int
+    agreed: Share | None
+    """The realised interval meets the predicted one, of those that have both; None: there are none."""
+    gained: Share
+    """The realised gain is above 0."""
+    error: float | None
+    """Median of |realised − predicted| gain."""
+    bias: float | None
+    """Median of realised − predicted: below 0, more was promised than came."""
+
+
+def wilson(hits: int, of: int) -> Share:
+    """A share with its 95 % score interval (Wilson 1927), which also holds for few and for none or all.
+
+    Raises:
+        ValueError: not ``0 <= hits <= of``, or none of nothing.
+    """
+    if not 0 <= hits <= of or of < 1:
+        raise ValueError(f"no share: {hits} of {of}")
+    z2 = NORMAL_975**2
+    centre = (hits + z2 / 2.0) / (of + z2)
+    half = NORMAL_975 / (of + z2) * sqrt(hits * (of - hits) / of + z2 / 4.0)
+    return Share(hits=hits, of=of, low=max(0.0, centre - half), high=min(1.0, centre + half))
+
+
+def calibrate(tries: Sequence[Tried]) -> tuple[Tally, ...]:
+    """One tally for each word of confidence that was tried, the strongest word first.
+
+    An advice that was tried several times counts once, with the last of ``tries``.
+    """
+    newest = {(each.session, each.advice, each.card): each for each in tries}
+    found = [[each for each in newest.values() if each.confidence is word] for word in Confidence]
+    return tuple(_tally(group) for group in found if group)
+
+
+def _tally(group: Sequence[Tried]) -> Tally:
+    told = [each.verdict for each in group if each.predicted is not None]
+    clear = [each for each in told if each is not Verdict.UNCLEAR]
+    errors = [each.error for each in group if each.error is not None]
+    return Tally(
+        confidence=group[0].confidence,
+        tries=len(group),
+        agreed=wilson(clear.count(Verdict.AS_PREDICTED), len(clear)) if clear else None,
+        gained=wilson(sum(each.found.value > 0 for each in group), len(group)),
+        error=median(map(abs, errors)) if errors else None,
+        bias=median(errors) if errors else None,
+    )

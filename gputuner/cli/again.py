@@ -1,0 +1,31 @@
+"""Command lines to copy that go on from a session."""
+
+from collections.abc import Sequence
+
+from gputuner.cli.options import Options
+from gputuner.model.advice import Advice
+from gputuner.model.cards import CardInfo, Origin
+
+
+def advise_command(options: Options, run_id: str) -> str:
+    """The command that shows all advice of a session."""
+    return f"gputuner --cli advise {run_id}{_folder(options)}"
+
+
+def try_command(options: Options, run_id: str, entry: Advice, cards: Sequence[CardInfo]) -> str:
+    """The command that tries an advice, with the options that the session was made with; empty: it cannot be tried."""
+    if entry.change is None:
+        return ""
+    words = [f"gputuner --cli advise {run_id} --try {entry.id}"]
+    card = next((each for each in cards if each.uuid == entry.card), None)
+    if card is not None and card.origin is Origin.SIMULATED and card.catalog is not None:
+        words += [f"--simulate {each.catalog.catalog_id}" for each in cards if each.catalog is not None]
+    if options.memory_cap is not None:
+        words.append(f"--memory-cap {options.memory_cap:g}")
+    if options.python is not None:
+        words.append(f"--python {options.python}")
+    return " ".join(words) + _folder(options)
+
+
+def _folder(options: Options) -> str:
+    return "" if options.data_dir is None else f" --data-dir {options.data_dir}"

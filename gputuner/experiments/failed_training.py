@@ -1,0 +1,28 @@
+"""A training that ended with an error of its own, told as its owner's."""
+
+from typing import NoReturn
+
+from gputuner.model.errors import UserCodeError
+from gputuner.model.steps import UserCodeFailed
+
+OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
+FRAME, PACKAGE = '  File "', "gputuner"
+
+
+def refuse(workload: str, failed: UserCodeFailed) -> NoReturn:
+    """End the run with the training's own error.
+
+    Raises:
+        UserCodeError: always.
+    """
+    where = own_frames(failed.traceback) or failed.message
+    raise UserCodeError("training_failed", f"{workload}: {failed.message}", workload=workload, where=where)
+
+
+def own_frames(traceback: str) -> str:
+    """Of a worker's traceback the frames outside of this program, and the error itself."""
+    _, *frames = traceback.split(FRAME)
+    kept = [frame for frame in frames if f"{PACKAGE}/workloads/" not in frame.replace("\\", "/").partition('"')[0]]
+    last = [line.removeprefix(OWN_ERROR) for line in traceback.rstrip().splitlines()[-1:]] if frames else []
+    text = "".join(FRAME + frame for frame in kept).rstrip()
+    return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")

@@ -1,0 +1,73 @@
+"""The record of confidence: shares, intervals, errors."""
+
+import pytest
+
+from gputuner.analysis.calibration import Tried, calibrate, wilson
+from gputuner.analysis.trying import Realised, Verdict
+from gputuner.model.advice import Confidence, Gain
+
+
+def tried(predicted, value, *, word=Confidence.MEASURED, session="s1", advice="batch.fastest", half=0.02):
+    gain = (
+        None
+        if predicted is None
+        else Gain(value=predicted, unit="fraction", low=predicted - 0.02, high=predicted + 0.02)
+    )
+    low, high = (None, None) if half is None else (value - half, value + half)
+    return Tried(
+        session=session, advice=advice, card="GPU-1", confidence=word, predicted=gain,
+        found=Realised(value=value, low=low, high=high, trials=4),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [
+        (0, 10, 0.0, 0.2775),
+        (10, 10, 0.7225, 1.0),
+        (8, 10, 0.4902, 0.9433),
+        (1, 1, 0.2065, 1.0),
+        (81, 263, 0.2553, 0.3662),
+    ],
+)
+def test_wilson_as_in_the_literature(hits, of, low, high):
+    """0/10, 10/10 … by the formula; 81 of 263 is the example of Newcombe (1998)."""
+    share = wilson(hits, of)
+    assert (share.low, share.high) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
+
+
+def test_no_share_of_nothing():
+    with pytest.raises(ValueError, match="no share"):
+        wilson(0, 0)
+
+
+def test_each_word_is_counted_by_itself():
+    tallies = calibrate([
+        tried(0.2, 0.19, session="a"),
+        tried(0.2, 0.05, session="b"),
+        tried(0.2, -0.10, session="c"),
+        tried(0.5, 0.1, session="d", word=Confidence.MODEL),
+    ])  # fmt: skip
+    assert [each.confidence for each in tallies] == [Confidence.MEASURED, Confidence.MODEL]
+    measured, model = tallies
+    assert (measured.tries, measured.agreed.hits, measured.agreed.of, measured.gained.hits) == (3, 1, 3, 2)
+    assert measured.error == pytest.approx(0.15)
+    assert measured.bias == pytest.approx(-0.15)
+    assert (model.tries, model.agreed.hits, model.gained.hits) == (1, 0, 1)
+
+
+def test_what_has_no_interval_or_promise_is_no_hit_and_no_miss():
+    (told,) = calibrate([tried(None, 0.1, session="a"), tried(0.2, 0.2, session="b", half=None)])
+    assert told.agreed is None
+    assert (told.gained.hits, told.gained.of) == (2, 2)
+    assert told.error == pytest.approx(0.0)
+
+
+def test_an_advice_tried_again_counts_once_with_the_last_word():
+    (told,) = calibrate([tried(0.2, 0.0), tried(0.2, 0.2)])
+    assert (told.tries, told.agreed.hits) == (1, 1)
+    assert tried(0.2, 0.0).verdict is Verdict.NO_GAIN
+
+
+def test_nothing_tried_is_no_tally():
+    assert calibrate([]) == ()
