@@ -8,6 +8,7 @@ from gputuner.advice.batch import fastest_rule, safe_rule
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads_rule
 from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_rules
 from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.questions import command, questions
@@ -42,10 +43,12 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
 
     A gain whose evidence scattered and whose interval is missing or holds no gain is no advice but a question.
     """
-    found = [replace(advice, origin=evidence.card.origin) for rule in RULES for advice in rule(evidence)]
+    numerical = is_numerics(evidence)
+    rules = (numerics_rules,) if numerical else RULES
+    found = [replace(advice, origin=evidence.card.origin) for rule in rules for advice in rule(evidence)]
     settled = [advice for advice in found if not _unsettled(advice)]
     ranked = sorted(settled, key=lambda a: (-a.rank, a.id))
-    asked = questions(evidence)
+    asked = numerics_questions(evidence) if numerical else questions(evidence)
     if len(settled) < len(found):
         again = command(evidence.card, f"{evidence.command} --minutes 10")
         asked = (Question(id="scattered", card=evidence.card.uuid, command=again), *asked)

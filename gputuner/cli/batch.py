@@ -22,6 +22,10 @@ RECIPE = N_(
 IMAGES = N_("The recipe's input are images [n, channels, height, width]: compare both memory layouts.")
 PRECISION = N_("Only this number format: fp32, tf32, fp16 or bf16; by default all that the card computes.")
 LIMIT_ONLY = N_("Only what fits, without rates: for those in a hurry.")
+NUMERICS = N_(
+    "Instead: does each number format train as FP32 does? Losses from the same start, gradient scaler, overflows, "
+    "operations that stay in FP32 (see docs/numerics.md)."
+)
 EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
 STAND_IN = "resnet50"
 DEFAULT_MINUTES, HURRIED_MINUTES = 4.0, 2.0
@@ -35,6 +39,7 @@ def batch(
     images: Annotated[bool, Parameter(name="--images", negative="", help=IMAGES)] = False,
     precision: Annotated[str, Parameter(name="--precision", help=PRECISION)] = "",
     limit_only: Annotated[bool, Parameter(name="--limit-only", negative="", help=LIMIT_ONLY)] = False,
+    numerics: Annotated[bool, Parameter(name="--numerics", negative="", help=NUMERICS)] = False,
     effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
     options: Options = Options(),  # noqa: B008
     context: Injected,
@@ -47,6 +52,7 @@ def batch(
         images: its input are images.
         precision: the only format to measure.
         limit_only: only what fits.
+        numerics: whether the formats train as FP32 does.
         effective_batch: that accumulation is to keep.
         options: the common options.
         context: streams and the way to the program.
@@ -55,10 +61,28 @@ def batch(
         UsageError: both a built-in and a recipe, or a recipe on a simulated card.
     """
     from gputuner.experiments.batch import Batch
+    from gputuner.experiments.numerics import Numerics
 
     options.check(experiment=True)
     if recipe and workload:
         raise UsageError("recipe_or_workload", "a built-in training and a recipe exclude each other")
+    if numerics and limit_only:
+        raise UsageError("options_exclude", "two questions", first="--numerics", second="--limit-only")
+    if recipe and options.dry_run:
+        output = context.output(options)
+        output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
+    if numerics:
+        return measure(
+            context,
+            options,
+            Numerics(
+                workload=workload or STAND_IN,
+                recipe=recipe,
+                folder=str(Path.cwd()),
+                precision=precision,
+                minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
+            ),
+        )
     usual = HURRIED_MINUTES if limit_only else DEFAULT_MINUTES
     spec = Batch(
         workload=workload or STAND_IN,
@@ -70,7 +94,4 @@ def batch(
         minutes=usual if options.minutes is None else options.minutes,
         effective_batch=effective_batch,
     )
-    if recipe and options.dry_run:
-        output = context.output(options)
-        output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
     return measure(context, options, spec)

@@ -9,6 +9,7 @@ from gputuner.cli.layout import width
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
 from gputuner.language.bench_table import NULL, null_name
+from gputuner.language.numerics import MANY
 from gputuner.language.progress import step_progress
 from gputuner.language.words import _, listed
 from gputuner.model.events import (
@@ -90,7 +91,7 @@ class Progress:
                     self._say(_step_line(event, event.remaining_s))
             case StepProgressed():
                 self._go_on(event)
-            case PointMeasured():
+            case PointMeasured() if event.point.metric not in MANY:
                 self._say(f"  {point_line(event.point)}")
             case Warned():
                 self._output_warning(sentences.warning(event.code, event.params))

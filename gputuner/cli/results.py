@@ -15,6 +15,8 @@ from gputuner.model.readings import Scalar
 
 BEST = 3
 MODEL = "ResNet-50"
+ABOUT_TRAINING = ("train_throughput", "train_loss")
+"""Figures that are of one training."""
 _SUSTAINED = "sustained"
 _LITTLE = 0.01
 _POWER_LITTLE = N_(
@@ -154,7 +156,7 @@ def tried_line(point: Point) -> str:
 
 def model_of(points: Sequence[Point]) -> str:
     """Name of the built-in training that figures are about; empty: the user's own."""
-    names = dict.fromkeys(point.workload for point in points if point.metric == "train_throughput")
+    names = dict.fromkeys(point.workload for point in points if point.metric in ABOUT_TRAINING)
     return "" if any(":" in name for name in names) else listed(sentences.workload(name) for name in names) or MODEL
 
 

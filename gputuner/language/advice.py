@@ -96,7 +96,7 @@ def _words(entry: Advice) -> AdviceWords | None:
 def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The values with names of workloads and number formats as people write them."""
     named = dict(params)
-    for name in ("precision", "baseline"):
+    for name in ("precision", "baseline", "instead"):
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
     for other, rate in (("reference_batch", "reference_rate"), ("largest_measured", "largest_rate")):

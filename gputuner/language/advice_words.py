@@ -1,18 +1,9 @@
 """The words of each rule and each open question; a key after a colon is a variant of its rule."""
 
-from dataclasses import dataclass
-
+from gputuner.language.advice_form import AdviceWords
+from gputuner.language.numerics_words import ADVICE as NUMERICS
+from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
 from gputuner.language.words import N_
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdviceWords:
-    """The words of one rule; a sentence of ``why`` is left out where a value it needs was not measured."""
-
-    title: str
-    action: str
-    why: tuple[str, ...]
-
 
 _CLOCK = N_("The SM clock was {sm_clock_mhz:MHz} of {sm_clock_max_mhz:MHz}, {clock_lost:fraction} below its maximum.")
 _POWER = (
@@ -356,9 +347,11 @@ ADVICE: dict[str, AdviceWords] = {
             N_("One alone at its best batch does {alone_tuned} times."),
         ),
     ),
+    **NUMERICS,
 }
 
 QUESTIONS: dict[str, str] = {
+    **NUMERICS_QUESTIONS,
     "nothing_measured": N_("Nothing has been measured on this card yet."),
     "training": N_("How fast this card trains has not been measured."),
     "own_training": N_("All this was measured with {workload}; your own training may differ: see docs/recipes.md."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.numerics_words import METRICS as NUMERICS
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
 
@@ -148,6 +149,7 @@ METRICS: dict[str, str] = {
     "batch_fastest": N_("fastest batch"),
     "batch_least_energy": N_("batch with the least energy per sample"),
     "advice_gain": N_("gain of an advice that was tried"),
+    **NUMERICS,
     "null_difference": N_("difference of equal measurements"),
     "co_run_slowdown": N_("slowdown of two at once"),
     "co_run_gain": N_("two at once against in turn"),

@@ -1,6 +1,6 @@
 """How far the step in hand is, in words."""
 
-from gputuner.language import numbers
+from gputuner.language import numbers, numerics_words
 from gputuner.language.words import N_, _, listed, ngettext
 from gputuner.model.events import StepProgressed
 
@@ -25,6 +25,8 @@ def step_progress(progress: StepProgressed, passed_s: float = 0.0) -> str:
 def _settings(progress: StepProgressed) -> str:
     if progress.done is None or progress.phase != "measure":
         return ""
+    if progress.of is not None and progress.label in numerics_words.STEPS:
+        return _("{done} of {of} steps").format(done=progress.done, of=progress.of)
     if progress.of is not None:
         return _("{done} of {of} settings").format(done=progress.done, of=progress.of)
     if not progress.done:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language import numerics_words
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
@@ -44,6 +45,7 @@ STEPS: dict[str, str] = {
     "bench_allreduce": N_("all-reduce"),
     "bench_loader": N_("data loader"),
     "bench_launch": N_("kernel launches"),
+    **numerics_words.STEPS,
     "settle": N_("cooling down"),
     "record": N_("recording"),
 }
@@ -80,6 +82,11 @@ _PARAMS: dict[str, str] = {
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),
+    "draw": N_("start {value}"),
+    "steps": N_("{value} steps"),
+    "operation": "{value}",
+    "name": "{value}",
+    "place": "{value}",
     "round": N_("round {value}"),
     "advice": "{value}",
     "top": N_("sides up to {value}"),
@@ -147,10 +154,13 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "library": {"nccl": "NCCL", "gloo": "gloo"},
     "side": {"base": N_("as before"), "advised": N_("as advised")},
+    "verdict": numerics_words.VERDICTS,
+    "kept": numerics_words.KEPT,
+    "trap": numerics_words.TRAPS,
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
-_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "session"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "shuffled", "session"})
 _FIXED = frozenset(
     [
         "backends",

@@ -9,6 +9,7 @@ from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
 from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
+from gputuner.language.numerics_words import WARNINGS as NUMERICS
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
@@ -74,10 +75,11 @@ _VISIBLE: dict[str, str] = {
     "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
 }
 
-WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS
+WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS
 
 STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
+    "numerics": N_("the comparison of losses"),
     "sharing": N_("two trainings at once"),
     "sustained": N_("sustained load"),
     "training": N_("the training"),

@@ -280,7 +280,9 @@ class SimulatedWorker:
 
     def _measure_setting(self, trial: SimulatedTrial, t_ns: int) -> None:
         iteration_s = self._card.iteration_s(trial.cost.load)
-        if trial.survey:
+        if trial.settings[trial.at].once:
+            window_s = iteration_s
+        elif trial.survey:
             window_s = min(0.1, trial.setting_s / _SURVEY_WINDOWS)
         elif trial.warmup_s == 0:
             window_s = _BURST_WINDOW_S
@@ -297,7 +299,9 @@ class SimulatedWorker:
             trial.clocks.append(self._card.sm_clock_hz() / 1e6)
         measured_s = (t_ns - trial.part_ns) / 1e9
         out_of_time = t_ns >= trial.deadline_ns
-        if (measured_s >= trial.setting_s and len(trial.windows) >= _LEAST_WINDOWS) or out_of_time:
+        once = trial.settings[trial.at].once
+        enough = once or (measured_s >= trial.setting_s and len(trial.windows) >= _LEAST_WINDOWS)
+        if enough or out_of_time:
             too_slow = out_of_time and measured_s < trial.setting_s
             if trial.survey and trial.close_part(t_ns) and not out_of_time:
                 self._measure_setting(trial, t_ns)

@@ -30,3 +30,5 @@ class Setting:
 
     params: dict[str, Scalar]
     cost: Cost
+    once: bool = False
+    """It is one iteration by itself, as a step of a training is; not timed again and again."""

@@ -10,6 +10,7 @@ from gputuner.workloads.simulated_costs.decode import decode
 from gputuner.workloads.simulated_costs.links import allreduce, loader, peer_transfer, transfer
 from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
+from gputuner.workloads.simulated_costs.numerics import numerics
 from gputuner.workloads.simulated_costs.operations import attention, conv, launch
 from gputuner.workloads.simulated_costs.probes import chase, regions
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
@@ -40,6 +41,7 @@ SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Sett
     "allreduce": allreduce,
     "launch": launch,
     "loader": loader,
+    "numerics": numerics,
 }
 """Workloads that go through many settings in one trial."""
 

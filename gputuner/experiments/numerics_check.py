@@ -1,0 +1,268 @@
+"""The plan of the numerical check, and what it has found so far."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from gputuner.analysis.trajectory import LEAST_STEPS, alike, fp32_band, judge
+from gputuner.analysis.trajectory_scaler import Scaler
+from gputuner.experiments.course import LEAST_BUDGET_S, Attempt, Course, RunEnds
+from gputuner.experiments.failed_training import refuse
+from gputuner.experiments.numerics_points import NumericsPoints, reference
+from gputuner.experiments.numerics_run import Run, run_of
+from gputuner.experiments.precisions import support
+from gputuner.experiments.protocol import PlanContext
+from gputuner.experiments.subject import Subject
+from gputuner.model.cards import Origin, Support
+from gputuner.model.errors import DoesNotFit
+from gputuner.model.points import Flag
+from gputuner.model.steps import Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, Work
+from gputuner.workloads.specs import Precision
+from gputuner.workloads.specs_numerics import NumericsSpec
+
+ORDER: tuple[Precision, ...] = ("tf32", "bf16", "fp16")
+USUAL_STEPS, LOOK_STEPS = 200, 3
+LOOK_SHARE = 0.2
+"""Of the budget, at most, for the look at the first steps."""
+LEAST_DRAWS, FEWER_DRAWS = 2, 3
+"""FP32 runs that a band needs, and that are made where time is short."""
+FIRST_BATCH, FIRST_BATCH_CPU = 32, 4
+START_S = 8.0
+"""Loading torch, before the first run."""
+SETUP_S = 3.0
+"""Of each run: model and batches are made anew."""
+LOOKS_S = 2.0
+"""Of each run: forward passes that are looked at."""
+SHORT_S = 90.0
+SLOWER_EMULATED = 4.0
+"""A format that the chip emulates takes that many times as long per step, as far as it can be guessed."""
+PATIENCE = 2
+"""It is given that much longer, as a power: how slow emulation is, nobody knows before."""
+SPARE, SLACK = 1.15, 1.6
+"""Room in what a run is expected to take, and in what it is given before it is cut short."""
+SHORTENED = {"time": "slow", "failed": "failed"}
+"""Why a run made fewer steps than the others → what its verdict says."""
+
+
+class NumericsLike(Protocol):
+    """What the plan needs of the spec."""
+
+    @property
+    def precision(self) -> str:
+        """The only format to compare; empty: all."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Samples per step; 0: chosen here."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Optimizer steps of each run; 0: chosen here."""
+        ...
+
+    @property
+    def seeds(self) -> int:
+        """FP32 runs."""
+        ...
+
+    def subject(self, *, cpu: bool) -> Subject:
+        """The training that is examined."""
+        ...
+
+
+class Check:
+    """The state of one check."""
+
+    def __init__(self, spec: NumericsLike, context: PlanContext) -> None:
+        self._spec = spec
+        self._context = context
+        self._cpu = context.card.is_cpu
+        self._subject = spec.subject(cpu=self._cpu)
+        hurried = context.budget_s < SHORT_S
+        self.course = Course(context, 0.0 if hurried else START_S, hurried=hurried)
+        self._batch = spec.batch or (FIRST_BATCH_CPU if self._cpu else FIRST_BATCH)
+        self._steps = spec.steps or USUAL_STEPS
+        self._shuffled = False
+        self._looked: set[Precision] = set()
+
+    # --- the plan -------------------------------------------------------------------------------------------------
+
+    def perform(self) -> Plan:
+        """All runs.
+
+        Raises:
+            RunEnds: the run is over.
+            DoesNotFit: not even one sample fits.
+            UserCodeError: the training ended with an error of its own.
+        """
+        formats = yield from self._formats()
+        draws = self._spec.seeds
+        yield from self.course.total(1 + draws + len(formats), self._context.budget_s, known=False)
+        look = yield from self._look()
+        draws, formats = yield from self._fitted(look, draws, formats)
+        if draws < LEAST_DRAWS:
+            return
+        yield from self.course.total(draws + len(formats), self._expected_s(look, draws, formats))
+        runs = yield from self._references(look, draws)
+        if not runs:
+            return
+        losses = [run.losses for run in runs]
+        band = fp32_band(losses)
+        make = self._make()
+        yield from self.course.tell(make.verdict(runs[0], reference(runs[0], min(map(len, losses))), (), None))
+        if band is not None:
+            yield from self.course.tell(*make.band(band))
+        for precision in formats:
+            yield from self._format(precision, runs[0], losses)
+
+    def _formats(self) -> Generator[Step, StepResult, list[Precision]]:
+        """Formats to compare, native ones first; what this chip lacks is told."""
+        only = self._spec.precision
+        wanted: tuple[Precision, ...] = tuple(p for p in ORDER if not only or p == only)
+        offered = {precision: support(self._context, precision) for precision in wanted}
+        for precision in wanted:
+            if offered[precision] is Support.ABSENT:
+                yield from self.course.warn("numerics_absent", precision=precision)
+        if self._context.card.origin is Origin.SIMULATED:
+            yield from self.course.warn("numerics_stand_in", workload=self._subject.name)
+        elif self._cpu:
+            yield from self.course.warn("numerics_cpu")
+        there: list[Precision] = [precision for precision in wanted if offered[precision] is not Support.ABSENT]
+        return sorted(there, key=lambda precision: offered[precision] is not Support.NATIVE)
+
+    def _look(self) -> Generator[Step, StepResult, Run]:
+        """A few FP32 steps, for their time, their traps, and a batch that fits."""
+        limit_s = LOOK_SHARE * self._context.budget_s
+        while True:
+            result, run = yield from self._run("fp32", 0, LOOK_STEPS, limit_s, "numerics_look")
+            if run is not None:
+                if run.ended == "failed":
+                    yield from self._tell_look(run)
+                    refuse(self._subject.name, run.failure())
+                if not run.losses:
+                    raise RunEnds
+                return run
+            if isinstance(result, UserCodeFailed):
+                refuse(self._subject.name, result)
+            if not isinstance(result, OutOfMemory):
+                raise RunEnds
+            if self._batch == 1:
+                raise DoesNotFit("nothing_fits", "not even one sample fits", workload=self._subject.name)
+            self._batch = max(1, self._batch // 2)
+
+    def _fitted(
+        self, look: Run, draws: int, formats: list[Precision]
+    ) -> Generator[Step, StepResult, tuple[int, list[Precision]]]:
+        """How many FP32 runs, which formats, and (kept) how many steps fit; 0 runs: not even a short check does."""
+        while (steps := self._affordable(look, draws, formats)) < LEAST_STEPS and draws > FEWER_DRAWS:
+            draws -= 1
+        while steps < LEAST_STEPS and len(formats) > 1:
+            dropped, formats = formats[-1], formats[:-1]
+            needed_s = self._expected_s(look, 0, [dropped], LEAST_STEPS)
+            left_s = self.course.left_s
+            yield from self.course.warn("stage_skipped", stage=f"precision_{dropped}", needed_s=needed_s, left_s=left_s)
+            steps = self._affordable(look, draws, formats)
+        if steps < LEAST_STEPS and self._spec.steps == 0:
+            needed_s = self._expected_s(look, draws, formats, LEAST_STEPS)
+            yield from self._tell_look(look)
+            yield from self.course.warn("stage_skipped", stage="numerics", needed_s=needed_s, left_s=self.course.left_s)
+            return 0, formats
+        self._steps = max(1, min(self._steps, steps))
+        return draws, formats
+
+    def _affordable(self, look: Run, draws: int, formats: Sequence[Precision]) -> int:
+        """Steps that each run can make."""
+        left_s = self.course.left_s - SETUP_S * (draws + len(formats))
+        one_s = self._expected_s(look, draws, formats, 1) - SETUP_S * (draws + len(formats))
+        return int(left_s / max(one_s, 1e-6))
+
+    def _expected_s(self, look: Run, draws: int, formats: Sequence[Precision], steps: int | None = None) -> float:
+        each = (look.step_s or 0.0) * SPARE * (steps or self._steps)
+        return sum(SETUP_S + each * share for share in [1.0] * draws + [self._slower(p) for p in formats])
+
+    def _slower(self, precision: Precision) -> float:
+        return SLOWER_EMULATED if support(self._context, precision) is Support.EMULATED else 1.0
+
+    # --- runs -----------------------------------------------------------------------------------------------------
+
+    def _references(self, look: Run, draws: int) -> Generator[Step, StepResult, list[Run]]:
+        """FP32 runs with different seeds; where a seed changes nothing, the order of the batches does."""
+        runs: list[Run] = []
+        draw = 0
+        while draw < draws:
+            limit_s = self._limit_s(runs[0] if runs else look)
+            _, run = yield from self._run("fp32", draw, self._steps, limit_s, "numerics_reference")
+            if run is None:
+                draw += 1
+                continue
+            if draw == 1 and runs and not self._shuffled and alike(runs[0].losses, run.losses):
+                self._shuffled = True
+                yield from self.course.warn("numerics_seed_fixed", workload=self._subject.name)
+                continue
+            if draw == 0:
+                yield from self._tell_look(run)
+            yield from self.course.tell(*self._make().losses(run, ()))
+            runs.append(run)
+            draw += 1
+        return runs
+
+    def _format(self, precision: Precision, first: Run, references: Sequence[Sequence[float]]) -> Plan:
+        """One format's run, its losses and its verdict."""
+        limit_s = self._limit_s(first, self._slower(precision) ** PATIENCE)
+        result, run = yield from self._run(precision, 0, self._steps, limit_s, "numerics_format")
+        failed = "" if run is None else str(run.notes.get("failed", ""))
+        if run is None and isinstance(result, UserCodeFailed | OutOfMemory):
+            failed = result.message
+        if failed:
+            yield from self.course.warn("numerics_failed", precision=precision, message=failed)
+        if run is None:
+            return
+        flags = [Flag.EMULATED] if support(self._context, precision) is Support.EMULATED else []
+        trace = run.scaler()
+        collapsed = trace is not None and trace.state is Scaler.COLLAPSED
+        judged = judge(run.losses, references, collapsed=collapsed, ended=run.ended == "not_finite")
+        if judged.why == "short" and run.ended in SHORTENED:
+            judged = replace(judged, why=SHORTENED[run.ended])
+        make = self._make()
+        yield from self.course.tell(*make.losses(run, flags), make.verdict(run, judged, flags, trace))
+        yield from self._tell_look(run)
+
+    def _run(
+        self, precision: Precision, draw: int, steps: int, limit_s: float, label: str
+    ) -> Generator[Step, StepResult, tuple[Attempt, Run | None]]:
+        """One run; None where it did not come back with steps or facts."""
+        spec = NumericsSpec(
+            training=self._subject.make(self._batch, precision, False),
+            steps=steps,
+            draw=draw,
+            shuffled=self._shuffled,
+        )
+        limit_s = max(LEAST_BUDGET_S, limit_s)
+        work = Work(
+            label=label,
+            workload=spec.workload,
+            params=spec.params(),
+            measure_s=limit_s,
+            budget_s=limit_s,
+            size_param="batch",
+        )
+        result = yield from self.course.attempt(work, limit_s + SETUP_S)
+        if not isinstance(result, Done) or not result.trials:
+            return result, None
+        return result, run_of(result.trials[0], precision, self._batch, draw)
+
+    def _limit_s(self, known: Run, slower: float = 1.0) -> float:
+        """Seconds for the steps of one run, with room; never more than are left."""
+        expected_s = SLACK * slower * self._steps * (known.step_s or 0.0) + LOOKS_S
+        return min(expected_s, max(LEAST_BUDGET_S, self.course.left_s - SETUP_S))
+
+    def _make(self) -> NumericsPoints:
+        return NumericsPoints(self.course.make, self._subject.name, self._batch)
+
+    def _tell_look(self, run: Run) -> Plan:
+        """What a run's forward passes looked like, once for each format."""
+        if run.precision not in self._looked:
+            self._looked.add(run.precision)
+            yield from self.course.tell(*self._make().looked_at(run))

@@ -1,0 +1,47 @@
+"""One run of the numerical check as a spec: a training's own spec, and how many steps from which start."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from gputuner.model.readings import Scalar
+from gputuner.workloads.specs import check_range
+from gputuner.workloads.specs_recipe import RecipeSpec
+from gputuner.workloads.specs_training import Training
+
+MOST_STEPS = 1000
+MOST_DRAWS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericsSpec:
+    """``steps`` optimizer steps of ``training`` on ``batches`` batches that come in turn."""
+
+    workload: ClassVar[str] = "numerics"
+    training: Training | RecipeSpec
+    steps: int = 100
+    batches: int = 8
+    draw: int = 0
+    """Which start; 0 is the one that all number formats share."""
+    shuffled: bool = False
+    """The batches come in an order of this draw's own, where another seed changes nothing."""
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            UsageError: a value is out of range.
+        """
+        check_range("steps", self.steps, 1, MOST_STEPS)
+        check_range("batches", self.batches, 1, 256)
+        check_range("draw", self.draw, 0, MOST_DRAWS)
+
+    def params(self) -> dict[str, Scalar]:
+        """The params as they cross the wire: the training's, and these."""
+        return {
+            **self.training.params(),
+            "training": self.training.workload,
+            "steps": self.steps,
+            "batches": self.batches,
+            "draw": self.draw,
+            **({"shuffled": True} if self.shuffled else {}),
+        }

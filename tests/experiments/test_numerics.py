@@ -1,0 +1,267 @@
+"""The numerical check as a plan: formats against the FP32 band, with runs that are really computed."""
+
+from dataclasses import replace
+
+import pytest
+
+from gputuner.experiments.numerics import Numerics
+from gputuner.model.cards import Origin
+from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
+from gputuner.model.points import Flag
+from gputuner.model.steps import Cancelled, Done, OutOfMemory, Part, Trial, UserCodeFailed
+from gputuner.workloads.simulated_numerics import StandIn
+
+RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
+
+
+class Trainer:
+    """Answers runs from the stand-in network; ``change`` alters the notes of each step of a format."""
+
+    def __init__(self, step_s=0.02, change=None, extra=(), notes=None, draws=True):
+        self.step_s, self.change, self.extra, self.draws = step_s, change, extra, draws
+        self.notes = notes or {}
+        self.asked = []
+        self.now_s = 10.0
+
+    def __call__(self, work):
+        params = work.params
+        self.asked.append(work)
+        draw = params["draw"] if self.draws or params.get("shuffled") else 0
+        run = StandIn(precision=params["precision"], draw=draw, batches=params["batches"]).run(params["steps"])
+        parts, now = [], self.now_s + 1.0
+        for place, step in enumerate(run):
+            notes = {"loss": step.loss}
+            if step.scale is not None:
+                notes |= {"scale": step.scale, "skipped": step.skipped}
+            if self.change:
+                notes = self.change(params["precision"], place, notes)
+            if now - self.now_s > work.measure_s:
+                break
+            parts.append(part({"step": place}, notes, now, self.step_s))
+            now += self.step_s
+        parts += [
+            part(of, told, now, 1e-9, ()) for precision, of, told in self.extra if precision == params["precision"]
+        ]
+        self.now_s, started = now, self.now_s
+        noted = self.notes.get(params["precision"], {})
+        trial = Trial(iteration_s=(), t0_ns=int(started * 1e9), t1_ns=int(now * 1e9), parts=tuple(parts), notes=noted)
+        return Done(trials=(trial,))
+
+
+def part(params, notes, at_s, seconds, windows=None):
+    windows = (seconds,) if windows is None else windows
+    t0_ns = int(at_s * 1e9)
+    return Part(params=params, iteration_s=windows, t0_ns=t0_ns, t1_ns=t0_ns + max(1, int(seconds * 1e9)), notes=notes)
+
+
+def played(lab, spec, trainer, *, minutes=4.0, cpu=False, **changes):
+    card = lab.h200()
+    context = lab.context_of(card, minutes=minutes, cpu=cpu, **changes)
+    return lab.Performer(card, trainer).perform(spec.plan(context))
+
+
+def verdicts(told):
+    return {p.params["precision"]: p.params["verdict"] for p in told.of("numerics_verdict")}
+
+
+def test_rounding_alone_trains_as_fp32_does(lab):
+    told = played(lab, Numerics(), Trainer())
+    assert verdicts(told) == {"fp32": "reference", "tf32": "kept", "bf16": "kept", "fp16": "kept"}
+    assert told.advised.advice[0].id == "numerics.kept"
+    assert told.advised.advice[0].params["precision"] == "bf16"
+    assert "bfloat16" in told.advised.advice[0].snippet
+
+
+def test_the_band_is_that_of_several_starts_and_the_formats_share_one(lab):
+    trainer = Trainer()
+    told = played(lab, Numerics(seeds=5), trainer)
+    runs = [(w.params["precision"], w.params["draw"]) for w in trainer.asked[1:]]
+    assert runs == [("fp32", draw) for draw in range(5)] + [("tf32", 0), ("bf16", 0), ("fp16", 0)]
+    assert len({(w.params["steps"], w.params["batches"], w.params["batch"]) for w in trainer.asked[1:]}) == 1
+    band = told.of("train_loss_band")
+    assert [p.params["step"] for p in band] == sorted(p.params["step"] for p in band)
+    assert all(p.extra["low"] < p.value < p.extra["high"] and p.extra["draws"] == 5 for p in band)
+    assert 50 < len(told.of("train_loss", precision="bf16")) <= 100
+
+
+def worse(precision, place, notes):
+    return {**notes, "loss": notes["loss"] + 0.3} if precision == "bf16" else notes
+
+
+def test_a_format_that_ends_higher_is_advised_against_and_another_named(lab):
+    told = played(lab, Numerics(), Trainer(change=worse))
+    assert verdicts(told)["bf16"] == "apart"
+    (against,) = [a for a in told.advised.advice if a.id == "numerics.apart"]
+    assert (against.params["precision"], against.params["instead"]) == ("bf16", "fp16")
+    (point,) = told.of("numerics_verdict", precision="bf16")
+    assert point.value == pytest.approx(0.3, abs=0.05)
+    assert point.value > point.extra["tolerance"]
+
+
+def collapsing(precision, place, notes):
+    """From step 10 on nothing but overflow: the scale halves without end."""
+    if precision != "fp16" or place < 10:
+        return notes
+    return {"scale": 65536.0 / 2 ** (place - 9), "skipped": True}
+
+
+def test_c051_a_collapse_of_the_scale_is_a_divergence_with_its_first_step(lab):
+    told = played(lab, Numerics(), Trainer(change=collapsing))
+    (point,) = told.of("numerics_verdict", precision="fp16")
+    assert (point.params["verdict"], point.extra["why"], point.extra["scaler"]) == ("diverged", "scaler", "collapsed")
+    assert point.extra["first_bad_step"] == 10
+    assert point.extra["useful_share"] == pytest.approx(10 / point.extra["steps"])
+    collapse = next(a for a in told.advised.advice if a.id == "numerics.collapse")
+    assert collapse.params["instead"] == "bf16"
+    assert max(p.params["step"] for p in told.of("train_loss", precision="fp16")) <= 9
+
+
+OVERFLOW = [
+    ("fp16", {"activation": "block.2.ff.wi"}, {"largest": 1834.0, "finite": True, "half": True, "order": 0}),
+    ("fp16", {"activation": "block.2.ff.wo"}, {"largest": 60000.0, "finite": False, "half": True, "order": 1}),
+    ("bf16", {"activation": "block.2.ff.wi"}, {"largest": 1834.0, "finite": True, "half": True, "order": 0}),
+    ("bf16", {"activation": "block.2.ff.wo"}, {"largest": 66246.4, "finite": True, "half": True, "order": 1}),
+]
+
+
+def test_c056_the_first_module_that_overflows_is_named_with_bf16_as_the_way(lab):
+    trainer = Trainer(change=collapsing, extra=OVERFLOW, notes={"fp16": {"first_bad_place": "block.2.ff.wo"}})
+    told = played(lab, Numerics(), trainer)
+    overflow = next(a for a in told.advised.advice if a.id == "numerics.overflow")
+    assert (overflow.params["place"], overflow.params["instead"]) == ("block.2.ff.wo", "bf16")
+    assert overflow.params["largest"] == 66246.4
+    assert not [a for a in told.advised.advice if a.id == "numerics.collapse"]
+
+
+def test_c056_without_a_native_bf16_that_module_alone_computes_in_fp32(lab):
+    trainer = Trainer(change=collapsing, extra=OVERFLOW, notes={"fp16": {"first_bad_place": "block.2.ff.wo"}})
+    told = played(lab, Numerics(precision="fp16"), trainer)
+    overflow = next(a for a in told.advised.advice if a.id == "numerics.overflow")
+    assert overflow.params["instead"] == "fp32"
+    assert 'get_submodule("block.2.ff.wo")' in overflow.snippet
+    assert "Last resort" in overflow.snippet
+
+
+TRAPS = [
+    ("fp32", {"trap": "half_weights", "name": "float16"}, {"count": 12, "where": "encoder.weight"}),
+    ("fp16", {"trap": "half_weights", "name": "float16"}, {"count": 12, "where": "encoder.weight"}),
+    ("fp16", {"trap": "custom_function", "name": "Mine"}, {"count": 1, "where": "mine.Mine"}),
+    ("bf16", {"operation": "softmax", "kept": "autocast"}, {"calls": 24, "elements": 1000, "where": "layers.0"}),
+]
+
+
+def test_traps_become_advice_once_and_operations_are_listed(lab):
+    told = played(lab, Numerics(**RECIPE), Trainer(extra=TRAPS))
+    ids = [a.id for a in told.advised.advice]
+    assert ids.count("numerics.half_weights") == ids.count("numerics.custom_function") == 1
+    (kept,) = told.of("autocast_kept")
+    assert (kept.params["operation"], kept.value) == ("softmax", 24)
+    assert not any("/home" in str(p.params) + str(p.extra) for p in told.points)
+
+
+def test_a_training_that_fixes_its_seed_gets_its_band_from_the_order_of_its_batches(lab):
+    trainer = Trainer(draws=False)
+    told = played(lab, Numerics(**RECIPE), trainer)
+    assert "numerics_seed_fixed" in told.codes()
+    shuffled = [w.params["draw"] for w in trainer.asked if w.params.get("shuffled") and w.params["precision"] == "fp32"]
+    assert shuffled == [1, 2, 3]
+    assert told.of("train_loss_band")
+
+
+def test_slow_steps_mean_fewer_of_them_within_the_budget(lab):
+    trainer = Trainer(step_s=0.6)
+    told = played(lab, Numerics(), trainer)
+    steps = {w.params["steps"] for w in trainer.asked[1:]}
+    assert len(steps) == 1
+    assert 24 <= steps.pop() < 60
+    assert trainer.now_s < 250.0
+    assert set(verdicts(told).values()) == {"reference", "kept"}
+
+
+def test_no_time_for_a_check_is_said_and_asked_for(lab):
+    told = played(lab, Numerics(), Trainer(step_s=9.0), minutes=2.0)
+    assert told.codes()[-1] == "stage_skipped"
+    assert not told.of("numerics_verdict")
+    assert "numerics_short" in [q.id for q in told.advised.questions]
+    assert "--numerics --minutes" in told.advised.questions[0].command
+
+
+def test_a_format_that_is_too_slow_here_stays_undecided(lab):
+    class Slow(Trainer):
+        def __call__(self, work):
+            self.step_s = 5.0 if work.params["precision"] == "fp16" else 0.02
+            self.notes = {"fp16": {"ended": "time"}}
+            return super().__call__(work)
+
+    told = played(lab, Numerics(), Slow(), cpu=True)
+    (point,) = told.of("numerics_verdict", precision="fp16")
+    assert (point.params["verdict"], point.extra["why"]) == ("undecided", "slow")
+    assert Flag.EMULATED in point.flags
+
+
+def test_a_processor_has_no_tf32_and_says_so(lab):
+    trainer = Trainer()
+    told = played(lab, Numerics(), trainer, cpu=True)
+    assert [(w.code, w.params.get("precision")) for w in told.warned][:2] == [
+        ("numerics_absent", "tf32"),
+        ("numerics_cpu", None),
+    ]
+    assert "tf32" not in verdicts(told)
+
+
+def test_a_smaller_batch_is_taken_where_the_first_does_not_fit(lab):
+    class Tight(Trainer):
+        def __call__(self, work):
+            if work.params["batch"] > 8:
+                return OutOfMemory(message="CUDA out of memory")
+            return super().__call__(work)
+
+    told = played(lab, Numerics(), Tight())
+    assert {p.params["batch"] for p in told.points} == {8}
+
+
+def test_what_never_fits_or_fails_by_itself_ends_it(lab):
+    with pytest.raises(DoesNotFit):
+        played(lab, Numerics(), lambda work: OutOfMemory(message="CUDA out of memory"))
+    broken = UserCodeFailed(message="not mounted", traceback="")
+    with pytest.raises(UserCodeError):
+        played(lab, Numerics(**RECIPE), lambda work: broken)
+    with pytest.raises(UserCodeError):
+        played(lab, Numerics(**RECIPE), Trainer(notes={"fp32": {"ended": "failed", "failed": "shapes differ"}}))
+
+
+def test_a_format_that_fails_is_told_and_the_others_go_on(lab):
+    class Refuses(Trainer):
+        def __call__(self, work):
+            if work.params["precision"] == "fp16":
+                return UserCodeFailed(message="Attempting to unscale FP16 gradients.", traceback="")
+            return super().__call__(work)
+
+    told = played(lab, Numerics(), Refuses())
+    (failed,) = [w for w in told.warned if w.code == "numerics_failed"]
+    assert failed.params == {"precision": "fp16", "message": "Attempting to unscale FP16 gradients."}
+    assert verdicts(told)["bf16"] == "kept"
+
+
+def test_cancelled_keeps_what_was_measured(lab):
+    trainer = Trainer()
+
+    def until(work):
+        return Cancelled() if work.params["precision"] == "bf16" else trainer(work)
+
+    told = played(lab, Numerics(), until)
+    assert verdicts(told) == {"fp32": "reference", "tf32": "kept"}
+
+
+def test_a_simulated_card_says_that_it_trains_a_stand_in(lab):
+    context = lab.context_of(lab.h200())
+    context = replace(context, card=replace(context.card, origin=Origin.SIMULATED))
+    told = lab.Performer(lab.h200(), Trainer()).perform(Numerics().plan(context))
+    assert told.codes() == ["numerics_stand_in"]
+    assert {p.origin for p in told.points} == {Origin.SIMULATED}
+
+
+@pytest.mark.parametrize("wrong", [{"seeds": 1}, {"steps": 5000}, {"workload": "alexnet"}, {"precision": "fp12"}])
+def test_what_makes_no_sense_is_refused(wrong):
+    with pytest.raises(UsageError):
+        Numerics(**wrong)
