@@ -34,6 +34,8 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
     if not evidence.points:
         ask("nothing_measured", "tune --quick")
         return tuple(found)
+    if evidence.of("loader_demand"):
+        return tuple(found)
     if not evidence.of("train_throughput"):
         ask("training", "tune --quick")
     else:

@@ -8,6 +8,7 @@ from gputuner.advice.batch import fastest_rule, safe_rule
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads_rule
 from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.advice.loading import loading_rule
 from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_rules
 from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.precision import layout_rule, precision_rule
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     quota_rule,
     threads_rule,
     launch_rule,
+    loading_rule,
 )
 
 

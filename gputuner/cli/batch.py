@@ -27,6 +27,8 @@ NUMERICS = N_(
     "operations that stay in FP32 (see docs/numerics.md)."
 )
 EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
+LOADER = N_("Another question: how the data should be loaded (processes, prefetch, pinned memory).")
+BATCH_SIZE = N_("With --loader or --switches: samples of a batch; by default one that a short climb finds.")
 STAND_IN = "resnet50"
 DEFAULT_MINUTES, HURRIED_MINUTES = 4.0, 2.0
 
@@ -41,6 +43,8 @@ def batch(
     limit_only: Annotated[bool, Parameter(name="--limit-only", negative="", help=LIMIT_ONLY)] = False,
     numerics: Annotated[bool, Parameter(name="--numerics", negative="", help=NUMERICS)] = False,
     effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
+    loader: Annotated[bool, Parameter(name="--loader", negative="", help=LOADER)] = False,
+    batch_size: Annotated[int, Parameter(name="--batch-size", help=BATCH_SIZE)] = 0,
     options: Options = Options(),  # noqa: B008
     context: Injected,
 ) -> int:
@@ -54,6 +58,8 @@ def batch(
         limit_only: only what fits.
         numerics: whether the formats train as FP32 does.
         effective_batch: that accumulation is to keep.
+        loader: ask how data should be loaded instead.
+        batch_size: of that question; 0: found by itself.
         options: the common options.
         context: streams and the way to the program.
 
@@ -61,11 +67,14 @@ def batch(
         UsageError: both a built-in and a recipe, or a recipe on a simulated card.
     """
     from gputuner.experiments.batch import Batch
+    from gputuner.experiments.loading import Loading
     from gputuner.experiments.numerics import Numerics
 
     options.check(experiment=True)
     if recipe and workload:
         raise UsageError("recipe_or_workload", "a built-in training and a recipe exclude each other")
+    if loader and limit_only:
+        raise UsageError("options_exclude", "two questions", first="--loader", second="--limit-only")
     if numerics and limit_only:
         raise UsageError("options_exclude", "two questions", first="--numerics", second="--limit-only")
     if recipe and options.dry_run:
@@ -80,6 +89,22 @@ def batch(
                 recipe=recipe,
                 folder=str(Path.cwd()),
                 precision=precision,
+                minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
+            ),
+        )
+    if batch_size and not loader:
+        raise UsageError("option_needs", "no question for this option", option="--batch-size", other="--loader")
+    if loader:
+        return measure(
+            context,
+            options,
+            Loading(
+                workload=workload or STAND_IN,
+                recipe=recipe,
+                folder=str(Path.cwd()),
+                batch=batch_size,
+                precision=precision,
+                images=images,
                 minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
             ),
         )

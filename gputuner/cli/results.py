@@ -15,7 +15,7 @@ from gputuner.model.readings import Scalar
 
 BEST = 3
 MODEL = "ResNet-50"
-ABOUT_TRAINING = ("train_throughput", "train_loss")
+ABOUT_TRAINING = ("train_throughput", "loader_demand", "train_loss")
 """Figures that are of one training."""
 _SUSTAINED = "sustained"
 _LITTLE = 0.01

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from string import Formatter
 
 from gputuner.language import numbers
-from gputuner.language.advice_words import ADVICE, QUESTIONS, AdviceWords
+from gputuner.language.advice_form import AdviceWords
+from gputuner.language.advice_words import ADVICE, QUESTIONS
 from gputuner.language.filling import fill
+from gputuner.language.loading import settings_named
 from gputuner.language.names import source, workload
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.words import CHINESE, _, language
@@ -99,6 +101,7 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for name in ("precision", "baseline", "instead"):
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
+    named |= settings_named(named)
     for other, rate in (("reference_batch", "reference_rate"), ("largest_measured", "largest_rate")):
         if named.get(other) == named.get("batch"):
             named.pop(other, None)

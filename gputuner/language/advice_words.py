@@ -1,6 +1,7 @@
 """The words of each rule and each open question; a key after a colon is a variant of its rule."""
 
 from gputuner.language.advice_form import AdviceWords
+from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
 from gputuner.language.words import N_
@@ -348,6 +349,7 @@ ADVICE: dict[str, AdviceWords] = {
         ),
     ),
     **NUMERICS,
+    **LOADING,
 }
 
 QUESTIONS: dict[str, str] = {

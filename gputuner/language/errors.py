@@ -37,6 +37,11 @@ _USAGE: dict[str, str] = {
     "switch_unknown": N_("{name} cannot be {value}; it takes {known}."),
     "simulate_or_replay": N_("--simulate and --replay exclude each other; leave one out."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
+    "option_needs": N_("{option} goes with {other}; add that, or leave it out."),
+    "loading_no_loader": N_(
+        "{workload} has no loader of its own: only {known} makes its samples from photographs. For any other training "
+        "give a recipe with a loader or a data set (docs/recipes.md)."
+    ),
     "selection_empty": N_("--gpu names no card; name one, or leave the option out."),
     "selection_ambiguous": N_("--gpu {selector} fits several cards ({matches}); give more of the UUID."),
     "selection_unknown": N_("--gpu {selector} names no card; there are: {known}."),
@@ -148,6 +153,9 @@ _WORKER: dict[str, str] = {
     "recipe_malformed": N_("A recipe is named FILE.py:function or module:function, not {recipe}."),
     "recipe_missing": N_("Choose the file of your training, or name it as FILE.py:function or module:function."),
     "recipe_or_workload": N_("Name a built-in training or a recipe, not both."),
+    "loading_does_not_fit": N_(
+        "Nothing was measured: {workload} does not fit into the memory at batch {batch}; choose a smaller --batch-size."
+    ),
     "nothing_fits": N_("Nothing was measured: not even one sample of {workload} fits into the memory."),
     "training_failed": N_("Nothing was measured: {workload} ended with an error of its own.\n{where}"),
     "recipe_simulated": N_(

@@ -7,6 +7,8 @@ from gputuner.language.benchmarks import level, mode, unavailable
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
+from gputuner.language.loading import WARNINGS as LOADING
+from gputuner.language.loading import named as loading_named
 from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
 from gputuner.language.numerics_words import WARNINGS as NUMERICS
@@ -75,7 +77,7 @@ _VISIBLE: dict[str, str] = {
     "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
 }
 
-WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS
+WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING
 
 STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
@@ -95,6 +97,7 @@ SKIPS: dict[str, str] = {
 def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
+    params = loading_named(params) if code in LOADING else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:
         sides = _sides(params) if code == "sources_disagree" else {}

@@ -32,6 +32,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "allreduce": "transfer_allreduce:AllReduce",
     "launch": "launch:Launch",
     "loader": "loader:Loader",
+    "loading": "recipe_loading:Loading",
     "numerics": "numerics:Numerics",
 }
 """Workload → module of this package and class in it (or what makes the body)."""

@@ -1,0 +1,180 @@
+"""A loader before a training: how many processes are worth trying, which number to take, what another setting gains.
+
+*Supply* is what the loader delivers alone, *demand* what the training eats of batches that lie on the device already,
+*fed* what the training does with the loader. Starvation is the share of the demand that the loader costs.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from statistics import fmean
+
+from gputuner.analysis.comparing import bounds
+from gputuner.analysis.statistics import NORMAL_975
+from gputuner.analysis.trials import ASSUMED_TRIALS, BETWEEN_TRIALS
+from gputuner.model.advice import Gain
+from gputuner.model.points import Point
+
+WORKER_BYTES = 200 << 20
+"""A loader process's own memory beside its batches, until one was measured."""
+MEMORY_SHARE = 0.7
+"""Of the memory that is available so much is used at most."""
+ENOUGH_WITHIN = 0.02
+"""A training that is fed at less than this below its demand does not wait for its loader."""
+CHOSEN_WITHIN = 0.02
+"""Of the numbers of processes within this of the best rate the smallest is taken."""
+KNEE_GAIN, SUPPLY_GAIN, PLENTY = 0.03, 0.1, 1.2
+"""More processes are not tried where a doubling feeds the training less than the first faster, and the loader alone
+less than the second, or it delivers that many times the demand anyway."""
+CORES, HOST_MEMORY, SHARED_MEMORY = "cores", "host_memory", "shared_memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What the machine has for loader processes; None: not known, and then no bound."""
+
+    cores: int
+    memory_bytes: int | None = None
+    shared_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why a setting is not tried."""
+
+    reason: str
+    needs_bytes: int = 0
+    free_bytes: int = 0
+
+
+def candidates(cores: int) -> tuple[int, ...]:
+    """Numbers of processes, fewest first: none, powers of two, and as many as there are cores."""
+    return tuple(sorted({0, cores, *(1 << power for power in range(cores.bit_length()) if 1 << power <= cores)}))
+
+
+def refusal(
+    room: Room, workers: int, prefetch: int, batch_bytes: int, worker_bytes: int | None = None, *, cores: bool = True
+) -> Refusal | None:
+    """Why ``workers`` processes with ``prefetch`` batches each cannot run; None: they can.
+
+    Shared memory holds workers × prefetch batches at most; host memory those and the processes themselves. ``cores``:
+    more processes than cores count as too many.
+    """
+    if workers == 0:
+        return None
+    if cores and workers > room.cores:
+        return Refusal(reason=CORES)
+    needs = workers * prefetch * batch_bytes
+    if room.shared_bytes is not None and needs > room.shared_bytes:
+        return Refusal(reason=SHARED_MEMORY, needs_bytes=needs, free_bytes=room.shared_bytes)
+    needs += workers * (WORKER_BYTES if worker_bytes is None else worker_bytes)
+    if room.memory_bytes is not None and needs > MEMORY_SHARE * room.memory_bytes:
+        return Refusal(reason=HOST_MEMORY, needs_bytes=needs, free_bytes=room.memory_bytes)
+    return None
+
+
+def fits_shared_memory(room: Room, batch_bytes: int, prefetch: int = 1) -> int | None:
+    """Most processes whose ready batches the shared memory holds; None: no bound is known."""
+    return None if room.shared_bytes is None else room.shared_bytes // max(1, prefetch * batch_bytes)
+
+
+def starvation(fed: float, demand: float) -> float:
+    """Share of the training's own rate that it loses while it is fed, 0 … 1."""
+    return min(1.0, max(0.0, 1.0 - fed / demand)) if demand > 0 else 0.0
+
+
+def enough(fed: float, demand: float) -> bool:
+    """Whether the training hardly waits."""
+    return fed >= (1.0 - ENOUGH_WITHIN) * demand
+
+
+def at_knee(fed: Mapping[int, float], supply: Mapping[int, float], demand: float) -> bool:
+    """Whether more processes than the most that were tried are not worth trying (rates in samples/s by processes)."""
+    tried = sorted(workers for workers in fed if workers in supply)
+    if not tried:
+        return False
+    last = tried[-1]
+    if enough(fed[last], demand):
+        return True
+    if len(tried) < 2 or tried[-2] == 0:
+        return False
+    before = tried[-2]
+    doublings = log(last / before) / log(2.0)
+    gained = (fed[last] / fed[before]) ** (1.0 / doublings) - 1.0
+    supplied = (supply[last] / supply[before]) ** (1.0 / doublings) - 1.0
+    return gained < KNEE_GAIN and (supplied < SUPPLY_GAIN or supply[last] >= PLENTY * demand)
+
+
+def chosen(fed: Mapping[int, float]) -> int:
+    """The fewest processes whose rate lies within 2 % of the best.
+
+    Raises:
+        ValueError: no rates.
+    """
+    if not fed:
+        raise ValueError("no rates")
+    best = max(fed.values())
+    return min(workers for workers, rate in fed.items() if rate >= (1.0 - CHOSEN_WITHIN) * best)
+
+
+def refined(fed: Mapping[int, float]) -> int | None:
+    """A number of processes between the chosen one and the next smaller, if there is one to try."""
+    best = chosen(fed)
+    smaller = [workers for workers in fed if workers < best]
+    if not smaller or best - max(smaller) < 2:
+        return None
+    return (best + max(smaller)) // 2
+
+
+def epoch_saving(restart_s: float, kept_s: float, epoch_s: float) -> float:
+    """Share of the time of training that processes kept from epoch to epoch save.
+
+    Args:
+        restart_s: beginning of an epoch with processes that start anew, in seconds.
+        kept_s: the same where they are kept.
+        epoch_s: an epoch's batches, without its beginning.
+    """
+    whole = epoch_s + restart_s
+    return max(0.0, (restart_s - kept_s) / whole) if whole > 0 else 0.0
+
+
+def pooled(points: Iterable[Point]) -> float:
+    """The geometric mean of some rates of the same work.
+
+    Raises:
+        ValueError: no points.
+    """
+    logs = [log(point.value) for point in points]
+    if not logs:
+        raise ValueError("no points")
+    return exp(fmean(logs))
+
+
+def gain(better: Sequence[Point], base: Sequence[Point]) -> Gain:
+    """What one setting gains over another, each measured once or more often in turn (A B B A).
+
+    The interval holds the scatter within the trials (the median's own intervals) and between them: deviations of the
+    logarithms from their setting's mean, pooled with an assumed 0.3 % that weighs as much as two repeats.
+    """
+    ratio = pooled(better) / pooled(base)
+    squares, freedom = ASSUMED_TRIALS * BETWEEN_TRIALS**2, ASSUMED_TRIALS
+    within = 0.0
+    for group in (better, base):
+        mean = log(pooled(group))
+        squares += sum((log(point.value) - mean) ** 2 for point in group)
+        freedom += len(group) - 1
+        halves = [_half(point) for point in group]
+        if any(half is None for half in halves):
+            return Gain(value=ratio - 1.0, unit="fraction")
+        within += sum((half or 0.0) ** 2 for half in halves) / len(group) ** 2
+    between = squares / freedom * sum(1.0 / len(group) for group in (better, base))
+    half = sqrt(within + NORMAL_975**2 * between)
+    return Gain(value=ratio - 1.0, unit="fraction", low=ratio * exp(-half) - 1.0, high=ratio * exp(half) - 1.0)
+
+
+def _half(point: Point) -> float | None:
+    """Half-width of the interval of a rate's logarithm; None with too few repeats."""
+    found = bounds(point)
+    if found is None or found.low <= 0:
+        return None
+    return log(max(found.high / found.value, found.value / found.low))

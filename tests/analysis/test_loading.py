@@ -1,0 +1,118 @@
+"""Before a training: which loader to try, which to take, and what that gains."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gputuner.analysis.loading import (
+    Room,
+    at_knee,
+    candidates,
+    chosen,
+    enough,
+    epoch_saving,
+    gain,
+    refined,
+    refusal,
+    starvation,
+)
+from gputuner.model.points import Point, Spread
+
+MIB = 1 << 20
+C061_BATCH = 64 * 3 * 224 * 224 * 4
+"""36.75 MiB."""
+
+
+def point(value, *, half=0.01, n=30):
+    spread = Spread(n=n, median=value, iqr=value * half, ci95_low=value * (1 - half), ci95_high=value * (1 + half))
+    return Point(
+        id=f"p{value}", card="c", metric="loader_fed", workload="w", params={}, value=value, unit="samples/s",
+        spread=spread,
+    )  # fmt: skip
+
+
+def test_c061_64_mib_of_shared_memory_hold_no_two_batches():
+    there = Room(cores=8, memory_bytes=32 << 30, shared_bytes=64 * MIB)
+    assert C061_BATCH == 36.75 * MIB
+    assert refusal(there, 0, 2, C061_BATCH) is None
+    refused = refusal(there, 1, 2, C061_BATCH)
+    assert refused is not None
+    assert (refused.reason, refused.needs_bytes, refused.free_bytes) == ("shared_memory", 73.5 * MIB, 64 * MIB)
+    assert refusal(there, 1, 1, C061_BATCH) is None
+
+
+def test_no_more_processes_than_cores_and_memory():
+    there = Room(cores=4, memory_bytes=2 << 30)
+    assert refusal(there, 4, 2, MIB) is None
+    assert refusal(there, 5, 2, MIB).reason == "cores"
+    assert refusal(there, 5, 2, MIB, cores=False) is None
+    measured = refusal(there, 4, 2, MIB, worker_bytes=400 * MIB)
+    assert (measured.reason, measured.needs_bytes) == ("host_memory", 4 * 402 * MIB)
+    assert refusal(Room(cores=64), 64, 8, 1 << 30) is None
+
+
+@pytest.mark.parametrize(("cores", "tried"), [(1, (0, 1)), (2, (0, 1, 2)), (6, (0, 1, 2, 4, 6)), (8, (0, 1, 2, 4, 8))])
+def test_candidates_end_at_the_cores(cores, tried):
+    assert candidates(cores) == tried
+
+
+def test_the_knee_of_the_training_or_of_the_loader():
+    assert at_knee({0: 100.0, 1: 490.0}, {0: 100.0, 1: 900.0}, 495.0)
+    rising = {1: 100.0, 2: 199.0, 4: 390.0}
+    assert not at_knee(rising, rising, 2000.0)
+    flat = {1: 410.0, 4: 415.0, 8: 412.0}
+    assert at_knee(flat, flat, 2000.0), "c062: more processes do not help"
+    contended = {2: 300.0, 4: 301.0}
+    assert not at_knee(contended, {2: 200.0, 4: 390.0}, 400.0)
+    assert at_knee(contended, {2: 500.0, 4: 950.0}, 400.0)
+    assert not at_knee({0: 90.0}, {0: 90.0}, 400.0)
+
+
+def test_the_fewest_processes_near_the_best_are_taken_and_the_gap_below_is_tried():
+    fed = {0: 100.0, 1: 180.0, 2: 350.0, 4: 640.0, 8: 990.0, 16: 1000.0}
+    assert chosen(fed) == 8
+    assert refined(fed) == 6
+    assert refined({**fed, 6: 985.0}) == 5
+    assert refined({**fed, 7: 700.0}) is None
+    assert refined({0: 1.0, 1: 2.0}) is None
+    assert refined({4: 1.0}) is None
+    with pytest.raises(ValueError, match="no rates"):
+        chosen({})
+
+
+def test_starvation_is_what_the_loader_costs():
+    assert starvation(750.0, 1000.0) == 0.25
+    assert starvation(1010.0, 1000.0) == 0.0
+    assert enough(985.0, 1000.0)
+    assert not enough(970.0, 1000.0)
+
+
+def test_kept_processes_save_their_start_once_an_epoch():
+    assert epoch_saving(5.0, 1.0, 75.0) == pytest.approx(4.0 / 80.0)
+    assert epoch_saving(1.0, 2.0, 75.0) == 0.0
+
+
+@given(st.floats(10.0, 1e5), st.floats(1.0, 10.0))
+def test_a_gain_lies_within_its_interval(base, factor):
+    found = gain([point(base * factor)], [point(base)])
+    assert found.value == pytest.approx(factor - 1.0)
+    assert found.low < found.value < found.high
+
+
+def test_repeats_that_disagree_widen_the_interval():
+    steady = gain([point(200.0), point(200.0)], [point(100.0), point(100.0)])
+    restless = gain([point(250.0), point(160.0)], [point(100.0), point(100.0)])
+    assert steady.value == restless.value == pytest.approx(1.0)
+    assert math.log1p(restless.high) - math.log1p(restless.low) > 3 * (math.log1p(steady.high) - math.log1p(steady.low))
+    assert steady.low > 0.9
+
+
+def test_three_windows_give_no_interval():
+    short = Point(
+        id="s", card="c", metric="loader_fed", workload="w", params={}, value=100.0, unit="samples/s",
+        spread=Spread(n=3, median=100.0, iqr=1.0),
+    )  # fmt: skip
+    found = gain([point(200.0)], [short])
+    assert (found.value, found.low, found.high) == (pytest.approx(1.0), None, None)
