@@ -39,6 +39,8 @@ def tried_of(point: Point) -> Tried:
             high=_number(extra.get("predicted_high")),
         ),
         found=Realised(value=point.value, low=low, high=high, trials=int(trials), between=float(between)),
+        aim="memory" if extra.get("aim") == "memory" else "rate",
+        memory_change=_number(extra.get("memory_change")),
     )
 
 

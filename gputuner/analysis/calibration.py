@@ -6,8 +6,9 @@ from math import sqrt
 from statistics import median
 
 from gputuner.analysis.statistics import NORMAL_975
-from gputuner.analysis.trying import Realised, Verdict, verdict
+from gputuner.analysis.trying import Realised, Verdict, memory_verdict, verdict
 from gputuner.model.advice import Confidence, Gain
+from gputuner.model.change import Aim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +23,14 @@ class Tried:
     confidence: Confidence
     predicted: Gain | None
     found: Realised
+    aim: Aim = "rate"
+    memory_change: float | None = None
+    """Relative change of peak memory; None: not measured."""
 
     @property
     def verdict(self) -> Verdict:
         """What came of it."""
-        return verdict(self.predicted, self.found)
+        return memory_verdict(self.memory_change) if self.aim == "memory" else verdict(self.predicted, self.found)
 
     @property
     def error(self) -> float | None:
@@ -53,7 +57,7 @@ class Tally:
     agreed: Share | None
     """The realised interval meets the predicted one, of those that have both; None: there are none."""
     gained: Share
-    """The realised gain is above 0."""
+    """The realised gain is above 0 (where memory is the aim: memory was saved)."""
     error: float | None
     """Median of |realised − predicted| gain."""
     bias: float | None
@@ -92,7 +96,11 @@ def _tally(group: Sequence[Tried]) -> Tally:
         confidence=group[0].confidence,
         tries=len(group),
         agreed=wilson(clear.count(Verdict.AS_PREDICTED), len(clear)) if clear else None,
-        gained=wilson(sum(each.found.value > 0 for each in group), len(group)),
+        gained=wilson(sum(map(_gained, group)), len(group)),
         error=median(map(abs, errors)) if errors else None,
         bias=median(errors) if errors else None,
     )
+
+
+def _gained(each: Tried) -> bool:
+    return each.verdict is Verdict.SAVES if each.aim == "memory" else each.found.value > 0

@@ -36,6 +36,10 @@ class Verdict(StrEnum):
     """Slower than before."""
     UNCLEAR = "unclear"
     """Too few trials for an interval."""
+    SAVES = "saves"
+    """Less peak memory, where that is the aim."""
+    SAVES_NOTHING = "saves_nothing"
+    """No less, or not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +127,15 @@ def together(rates: Sequence[Spread]) -> Spread:
 
 def _root(parts: Iterable[float]) -> float:
     return sqrt(sum(part**2 for part in parts))
+
+
+SAVED = 0.01
+"""Peak memory is less from this share on."""
+
+
+def memory_verdict(change: float | None) -> Verdict:
+    """What a relative change of peak memory says where memory is the aim; None: it was not measured."""
+    return Verdict.SAVES if change is not None and change <= -SAVED else Verdict.SAVES_NOTHING
 
 
 def verdict(predicted: Gain | None, found: Realised) -> Verdict:

@@ -155,6 +155,7 @@ def _spec(options: Options, stored: Stored, entry: Advice, recipe: str) -> "Try"
         images=told.get("images") is True,
         base=change.base,
         advised=change.advised,
+        aim=change.aim,
         predicted=entry.gain if entry.gain is not None and entry.gain.unit == "fraction" else None,
         confidence=entry.confidence,
         measured_on=conditions_of(card, stored.started.fingerprint, stored.torch()),

@@ -1,11 +1,15 @@
 """A training that ended with an error of its own, told as its owner's."""
 
+import re
+from pathlib import PurePosixPath
 from typing import NoReturn
 
 from gputuner.model.errors import UserCodeError
 from gputuner.model.steps import UserCodeFailed
 
 OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
+FILE = re.compile(r'(?<=File ")[^"]+(?=")')
+INSTALLED = "site-packages/"
 FRAME, PACKAGE = '  File "', "gputuner"
 
 
@@ -20,9 +24,18 @@ def refuse(workload: str, failed: UserCodeFailed) -> NoReturn:
 
 
 def own_frames(traceback: str) -> str:
-    """Of a worker's traceback the frames outside of this program, and the error itself."""
+    """Of a worker's traceback the frames outside of this program, and the error itself.
+
+    Files are named without their folders, those of installed packages from the package on: a session is passed on.
+    """
     _, *frames = traceback.split(FRAME)
     kept = [frame for frame in frames if f"{PACKAGE}/workloads/" not in frame.replace("\\", "/").partition('"')[0]]
     last = [line.removeprefix(OWN_ERROR) for line in traceback.rstrip().splitlines()[-1:]] if frames else []
-    text = "".join(FRAME + frame for frame in kept).rstrip()
+    text = FILE.sub(_named, "".join(FRAME + frame for frame in kept)).rstrip()
     return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")
+
+
+def _named(found: re.Match[str]) -> str:
+    path = found[0].replace("\\", "/")
+    _, installed, inside = path.rpartition(INSTALLED)
+    return inside if installed else PurePosixPath(path).name

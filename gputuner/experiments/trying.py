@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from gputuner.analysis.contention import common_window, inside
-from gputuner.analysis.trying import Realised, realised, together, verdict
+from gputuner.analysis.trying import Realised, memory_verdict, realised, together, verdict
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
@@ -20,7 +20,7 @@ from gputuner.experiments.trained import Setting, train_point, train_work
 from gputuner.experiments.trying_conditions import RECIPE, conditions_of, differences, is_same_card
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.model.advice import Confidence, Gain
-from gputuner.model.change import TrainingSetting
+from gputuner.model.change import Aim, TrainingSetting
 from gputuner.model.codec import from_builtins
 from gputuner.model.errors import DoesNotFit, StoreError, UsageError
 from gputuner.model.points import Flag, Point, Spread
@@ -66,6 +66,8 @@ class Try:
     images: bool = False
     base: TrainingSetting
     advised: TrainingSetting
+    aim: Aim = "rate"
+    """Of the advice: by memory saved it is judged where that is meant."""
     predicted: Gain | None = None
     confidence: Confidence = Confidence.MEASURED
     measured_on: dict[str, Scalar] = field(default_factory=lambda: {})
@@ -271,13 +273,19 @@ class _Comparison:
         code = "try_recipe_changed" if now and before else "try_recipe_unknown"
         yield from self._course.warn(code, workload=self._shape.subject.name)
 
+    def _memory_change(self) -> float | None:
+        """Peak memory as advised over that before, minus 1; None where it was not measured."""
+        base, advised = self._peaks.get("base"), self._peaks.get("advised")
+        return advised / base - 1.0 if base and advised else None
+
     def _gain_point(self, found: Realised, number: int) -> Point:
         spec, context = self._spec, self._course.context
-        predicted = spec.predicted
+        predicted, memory = spec.predicted, self._memory_change()
         now = conditions_of(context.card, context.fingerprint, context.torch)
         extra: dict[str, Scalar] = {
             "confidence": spec.confidence.value,
-            "verdict": verdict(predicted, found).value,
+            "aim": spec.aim,
+            "verdict": (memory_verdict(memory) if spec.aim == "memory" else verdict(predicted, found)).value,
             "trials": found.trials,
             "between_trials": found.between,
             "same_card": is_same_card(spec.measured_on, now),
@@ -287,8 +295,8 @@ class _Comparison:
             bounds = {"predicted_low": predicted.low, "predicted_high": predicted.high}
             extra["predicted"] = predicted.value
             extra |= {name: value for name, value in bounds.items() if value is not None}
-        if all(self._peaks.get(side) for side in LABELS):
-            extra["memory_change"] = self._peaks["advised"] / self._peaks["base"] - 1.0
+        if memory is not None:
+            extra["memory_change"] = memory
         return self._course.make.figure(
             "advice_gain",
             self._shape.subject.name,

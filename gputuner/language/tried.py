@@ -16,6 +16,8 @@ VERDICTS: dict[Verdict, str] = {
     Verdict.GAIN: N_("It gained; how much had not been predicted."),
     Verdict.NO_GAIN: N_("No gain that can be told from none."),
     Verdict.LOSS: N_("It is slower than before: stay with what you had."),
+    Verdict.SAVES: N_("It saves memory, as it is meant to; the rate above is what that costs."),
+    Verdict.SAVES_NOTHING: N_("It saves no memory that was measured."),
     Verdict.UNCLEAR: N_("Too few trials to be sure; give it more time with --minutes."),
 }
 

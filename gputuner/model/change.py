@@ -1,8 +1,11 @@
 """What an advice changes of a training, so that a program can try it: the setting it starts from, and the advised."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from gputuner.model.readings import Scalar
+
+Aim = Literal["rate", "memory"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +42,5 @@ class Change:
     """The training, as figures name it."""
     base: TrainingSetting
     advised: TrainingSetting
+    aim: Aim = "rate"
+    """What is to become better: the rate, or the peak memory at whatever rate."""

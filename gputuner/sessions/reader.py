@@ -32,7 +32,7 @@ from gputuner.sessions.lease import is_running
 from gputuner.sessions.opening import open_session
 from gputuner.sessions.rollup import NS
 from gputuner.sessions.series import Series, Window, empty_series, read
-from gputuner.sessions.summary import SessionSummary, read_end_ns, read_finished, read_started, summarise
+from gputuner.sessions.summary import SessionSummary, read_end_ns, read_finished, read_started, summarise, told
 
 PAGE = 500
 """Rows of the stream fetched at a time."""
@@ -246,7 +246,8 @@ class SessionReader:
             up_to,
             *kinds,
         )
-        return [codec.decode_event(row[0].encode()) for row in rows]
+        found = [codec.decode_event(row[0].encode()) for row in rows]
+        return [told(event) if isinstance(event, RunStarted) else event for event in found]
 
     def _patterns(self) -> dict[int, Missing]:
         return {number: decode_missing(text) for number, text in self._fetch("SELECT id, missing FROM patterns")}

@@ -2,13 +2,14 @@
 
 import os
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.model import codec
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Outcome, RunFinished, RunStarted
+from gputuner.model.steps import told_spec
 from gputuner.sessions.files import companions
 
 
@@ -48,7 +49,12 @@ def read_started(connection: sqlite3.Connection, path: Path) -> RunStarted:
     event = _one(connection, "run_started", "ASC")
     if not isinstance(event, RunStarted):
         raise StoreError("session_empty", f"{path} holds no run", path=str(path))
-    return event
+    return told(event)
+
+
+def told(event: RunStarted) -> RunStarted:
+    """The same start; sessions of old also kept where a recipe lies, which is told no more."""
+    return replace(event, spec=told_spec(event.spec))
 
 
 def read_finished(connection: sqlite3.Connection) -> RunFinished | None:

@@ -1,5 +1,7 @@
 """The record of confidence: shares, intervals, errors."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.analysis.calibration import Tried, calibrate, wilson
@@ -71,3 +73,15 @@ def test_an_advice_tried_again_counts_once_with_the_last_word():
 
 def test_nothing_tried_is_no_tally():
     assert calibrate([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("memory", "said", "hits"),
+    [(-0.4, Verdict.SAVES, 1), (0.0, Verdict.SAVES_NOTHING, 0), (None, Verdict.SAVES_NOTHING, 0)],
+)
+def test_what_is_to_save_memory_is_judged_by_memory(memory, said, hits):
+    """Checkpointing is slower; that is no failure of it."""
+    slower = replace(tried(None, -0.25), aim="memory", memory_change=memory)
+    assert slower.verdict is said
+    (told,) = calibrate([slower])
+    assert (told.gained.hits, told.agreed, told.error) == (hits, None, None)

@@ -193,3 +193,11 @@ def test_switches_reach_the_trials_and_the_workers_environment(lab):
     assert dict(by_side["try_advised"].environment)["PYTORCH_CUDA_ALLOC_CONF"] == "expandable_segments:True"
     assert "compile" not in by_side["try_base"].params
     assert by_side["try_base"].environment == ()
+
+
+def test_what_is_to_save_memory_is_judged_by_memory(lab):
+    told = performed(lab, spec(setting(128), setting(64), aim="memory", predicted=None)).of("advice_gain")[-1]
+    assert told.value < 0
+    assert told.extra["verdict"] == "saves"
+    told = performed(lab, spec(setting(64), setting(128), aim="memory", predicted=None)).of("advice_gain")[-1]
+    assert told.extra["verdict"] == "saves_nothing"

@@ -99,3 +99,10 @@ def test_seq_must_grow(tmp_path: Path) -> None:
     writer.close()
     with SessionReader(writer.path) as reader:
         assert [e.seq for e in reader.events()] == [5, 6]
+
+
+def test_a_session_of_old_tells_no_more_where_a_recipe_lies(tmp_path: Path) -> None:
+    old = replace(started(), spec={"recipe": "/home/alice/mine.py:make", "folder": "/home/alice", "minutes": 4.0})
+    with SessionReader(store(tmp_path, [old])) as reader:
+        (event,) = reader.events({"run_started"})
+        assert event.spec == reader.started.spec == {"recipe": "mine.py:make", "minutes": 4.0}

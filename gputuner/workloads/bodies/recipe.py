@@ -90,10 +90,10 @@ def _module(source: str, folder: str) -> ModuleType:
         if not is_file:
             return importlib.import_module(source)
         if not path.is_file():
-            raise RecipeError(f"there is no file {path}")
+            raise RecipeError(f"there is no file {path.name if Path(source).is_absolute() else source}")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         if spec is None or spec.loader is None:
-            raise RecipeError(f"{path} is no Python file")
+            raise RecipeError(f"{path.name} is no Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules.setdefault(path.stem, module)
         spec.loader.exec_module(module)
