@@ -17,7 +17,7 @@ from gputuner.telemetry.feed import Callback, FeedState, FeedStatus, Notice, Tic
 from gputuner.telemetry.hub import Hub
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.schedule import NS, Backoff
-from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked, Unusable, decode_line
+from gputuner.telemetry.wire import Health, Hello, Line, LineReader, Noticed, Ticked, Told, Unusable
 
 DIES_WITHIN_S = 2.0
 """A killed process that is still there after so long hangs in the driver; no second one is started beside it."""
@@ -46,6 +46,7 @@ class Child:
             start_new_session=True,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
+        self.reader = LineReader()
         self._tail: deque[bytes] = deque(maxlen=20)
         self._inbox = inbox
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._listen, self._drain)]
@@ -186,7 +187,7 @@ class CollectorFeed:
                 self._died(child)
             else:
                 self._deadline_ns = time.monotonic_ns() + round(self._rates.silence_s * NS)
-                decoded = decode_line(line)
+                decoded = child.reader.line(line)
                 if decoded is not None:
                     self._take(decoded)
         self._shut()
@@ -217,6 +218,8 @@ class CollectorFeed:
                 self._note(line.code, line.t_ns, line.params)
             case Health():
                 self._take_health(line)
+            case Told():
+                pass  # for the reader of lines
             case Unusable():
                 state = FeedState.MISMATCH if "mismatch" in line.code else FeedState.ABSENT
                 self._end(state, line.code, {**line.params, "text": line.text}, again=not line.final)
@@ -235,11 +238,12 @@ class CollectorFeed:
 
     def _take_health(self, health: Health) -> None:
         ticks, missed, rejected, cpu_s = self._before
+        unpacked = self._child.reader.rejected if self._child is not None else 0
         self._status = replace(
             self._status,
             ticks=ticks + health.ticks,
             missed_ticks=missed + health.missed_ticks,
-            rejected_values=rejected + health.rejected_values,
+            rejected_values=rejected + health.rejected_values + unpacked,
             own_cpu_s=cpu_s + health.cpu_s,
             own_cpu_fraction=health.cpu_s / health.age_s if health.age_s > 0 else None,
             own_memory_bytes=health.memory_bytes,

@@ -15,7 +15,7 @@ from gputuner.devices.protocol import CardSource
 from gputuner.model.errors import DeviceError, NoCard, NotSupported, UsageError
 from gputuner.telemetry.rates import rates_from
 from gputuner.telemetry.rounds import Rounds
-from gputuner.telemetry.wire import Line, Unusable, encode_line
+from gputuner.telemetry.wire import Line, LineWriter, PackedTick, Unusable
 
 UNUSABLE_EXIT = 3
 
@@ -43,8 +43,10 @@ def serve(open_source: Callable[[], CardSource], argv: Sequence[str]) -> int:
         return int(error.exit_code)
     threading.Thread(target=_end_with_parent, name="parent watch", daemon=True).start()
 
-    def emit(line: Line) -> None:
-        _write(out, encode_line(line))
+    writer = LineWriter()
+
+    def emit(line: Line | PackedTick) -> None:
+        _write(out, writer.line(line))
 
     try:
         source = open_source()

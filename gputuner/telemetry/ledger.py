@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
+from gputuner.devices.packing import Packed
 from gputuner.model.cards import CardInfo
 from gputuner.model.errors import DeviceLost
 from gputuner.model.readings import Scalar
@@ -38,6 +39,7 @@ class Ledger:
         self.error_code = "telemetry_failing"
         """Code of the last error that was not about one card being lost."""
         self._samples: list[Sample] = []
+        self._packed: list[Packed] = []
         self._newest_ns = 0
         self._in_order = True
         """No slow sample is among the held ones and each is newer than the one before: they are rows as they are."""
@@ -60,6 +62,11 @@ class Ledger:
             if not watch.failing:
                 return False
         return bool(ready)
+
+    @property
+    def scan_ns(self) -> int:
+        """When the cards are to be scanned next."""
+        return self._scan.next_ns
 
     def scan_due(self, now_ns: int) -> bool:
         """True if the cards are to be scanned now."""
@@ -106,23 +113,41 @@ class Ledger:
         if sample.t_ns <= self._newest_ns:
             self._in_order = False
         self._newest_ns = sample.t_ns
+        self._good(watch, sample.t_ns, now_ns)
+        return True
+
+    def packed(self, packed: Packed, now_ns: int) -> bool:
+        """Take a card's fast tier as the driver gave it; True unless the card is away by now."""
+        watch = self.watches.get(packed.packing.card)
+        if watch is None or not watch.ready:
+            return False
+        self._packed.append(packed)
+        if not watch.follows(packed.t_ns):
+            self._good(watch, packed.t_ns, now_ns)
+        return True
+
+    def _good(self, watch: CardWatch, t_ns: int, now_ns: int) -> None:
+        """The card told something."""
         failing = watch.failing
-        gap = watch.good(sample.t_ns)
+        gap = watch.good(t_ns)
         if gap is not None:
             self._gaps.append(gap)
         if failing:
             self._all_failed = False
             silent_s = round((gap.t1_ns - gap.t0_ns) / NS, 1) if gap else 0.0
-            self.tell("telemetry_card_recovered", now_ns, card=sample.card, silent_s=silent_s)
-        return True
+            self.tell("telemetry_card_recovered", now_ns, card=watch.info.uuid, silent_s=silent_s)
 
-    def slow(self, sample: Sample, table: CardProcesses) -> None:
+    def slow(self, read: Sample | Packed, table: CardProcesses) -> None:
         """Take a card's slow tier and its process table."""
-        watch = self.watches.get(sample.card)
-        if watch is not None and watch.ready:
-            self._samples.append(sample)
+        watch = self.watches.get(table.card)
+        if watch is None or not watch.ready:
+            return
+        if isinstance(read, Packed):
+            self._packed.append(read)
+        else:
+            self._samples.append(read)
             self._in_order = False
-            self._processes.append(table)
+        self._processes.append(table)
 
     def error(self, card: str, error: Exception, now_ns: int, fast: bool = True) -> None:
         """Reading a card raised."""
@@ -154,6 +179,11 @@ class Ledger:
     def tell(self, code: str, t_ns: int, **params: Scalar) -> None:
         """Tell a reader something."""
         self._tell(Notice(code=code, t_ns=t_ns, params=params))
+
+    def take_packed(self) -> list[Packed]:
+        """The packed readings since the last call."""
+        packed, self._packed = self._packed, []
+        return packed
 
     def tick(self, t_ns: int) -> Tick | None:
         """What came in since the last call, in order of time, tiers read together in one row; None if nothing did."""

@@ -25,7 +25,7 @@ class Meter:
         self._begun_ns = now_ns
         self._seconds: dict[str, deque[float]] = {}
         self._worst: dict[str, float] = {}
-        self._last: dict[str, int] = {}
+        self._card, self._last_ns = "", 0
         self._intervals: deque[float] = deque(maxlen=RECENT)
         self.ticks = 0
         self.missed = 0
@@ -40,11 +40,10 @@ class Meter:
             self._worst[kind] = seconds
 
     def sampled(self, card: str, t_ns: int) -> None:
-        """A card's fast tier was read at ``t_ns``."""
-        last = self._last.get(card)
-        if last is not None:
-            self._intervals.append((t_ns - last) / 1e9)
-        self._last[card] = t_ns
+        """The first card of a round was read at ``t_ns``."""
+        if card == self._card:
+            self._intervals.append((t_ns - self._last_ns) / 1e9)
+        self._card, self._last_ns = card, t_ns
 
     def cost(self, kind: str) -> CallCost | None:
         """Median and worst time of the calls of one kind."""

@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
+from gputuner.devices.packing import Packed
 from gputuner.devices.protocol import CardSource
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
@@ -24,7 +25,7 @@ from gputuner.telemetry.meter import Meter
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.schedule import NS, Backoff, Schedule
 from gputuner.telemetry.watch import CardWatch
-from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked
+from gputuner.telemetry.wire import Health, Hello, Line, Noticed, PackedTick, Ticked
 
 T = TypeVar("T")
 
@@ -37,14 +38,15 @@ AFTER_SUSPEND_S = 2.0
 FAST, SLOW = Tier.FAST, Tier.SLOW
 XIDS, SCAN, REOPEN = "xids", "scan", "reopen"
 
+_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 _log = logging.getLogger(__name__)
 
 
 def suspended_ns() -> int:
     """Time this machine has spent suspended since boot, in ns; 0 where the system does not tell."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-    return 0
+    if _BOOTTIME is None:
+        return 0
+    return time.clock_gettime_ns(_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 class Rounds:
@@ -61,12 +63,13 @@ class Rounds:
         self,
         source: CardSource,
         rates: Rates,
-        emit: Callable[[Line], None],
+        emit: Callable[[Line | PackedTick], None],
         clock: Callable[[], int] = time.monotonic_ns,
         slept_ns: Callable[[], int] = suspended_ns,
     ) -> None:
         """Ask nothing yet."""
         self._source, self._rates, self._emit, self._clock, self._slept = source, rates, emit, clock, slept_ns
+        self._read: Callable[[str, Tier, int], Sample | Packed] = getattr(source, "read", source.sample)
         now = clock()
         self._ledger = Ledger(rates.fast_hz, self._tell, now)
         self._meter = Meter(now)
@@ -82,13 +85,17 @@ class Rounds:
         self._reopen_ns: int | None = None
         self._resumed = False
         self._round: list[Job[object]] = []
+        self._calm: list[Job[object]] = []
+        """The jobs of a round in which nothing but fast readings and XIDs is asked; none if the next may be another."""
         self._round_ns = self._sent_ns = self._now_ns = now
         self._open = self._failing = False
         self._quiet_s = min(QUIET_S, rates.hang_s / 4)
+        self._hang_ns = rates.hang_s * NS
         self._grace_s = min(0.5 / rates.fast_hz, 0.2)
         self._slept_ns = slept_ns()
         self._rejected = self._notes_told = 0
         self._hangs = Hangs(rates.hang_s, source, self._tell)
+        self._packings: set[int] = set()
         self._logged: set[str] = set()
 
     def run(self) -> None:
@@ -121,8 +128,7 @@ class Rounds:
         if back is None:
             return False
         self._now_ns = now = self._clock()
-        for job in back:
-            self._take(job)
+        self._take(back)
         if self._open and (not self._crew.out or now >= self._close_ns()):
             self._send_tick(now)
         return True
@@ -140,7 +146,13 @@ class Rounds:
     def _begin(self, now: int) -> None:
         if self._open:
             self._send_tick(now)
-        self._round, self._round_ns, self._open = [], now, True
+        self._round_ns, self._open = now, True
+        if self._is_calm(now):
+            self._round = self._calm
+            self._meter.ticks += len(self._fast_jobs)
+            self._crew.ask(self._round, now)
+            return
+        self._round = []
         if not self._has_slept(now):
             if self._opens_anew(now):
                 self._reopen_if_due(now)
@@ -152,6 +164,18 @@ class Rounds:
             news = self._hangs.look(self._jobs.values(), now) or news
         if self._health.take(now) or news or now - self._sent_ns >= self._quiet_s * NS:
             self._send_health(now)
+
+    def _is_calm(self, now: int) -> bool:
+        """True if this round is as the one before: fast readings of the same cards and nothing else."""
+        return (
+            bool(self._calm)
+            and not self._crew.out
+            and now < self._slow.next_ns
+            and now < self._health.next_ns
+            and now < self._ledger.scan_ns
+            and now - self._sent_ns < self._quiet_s * NS
+            and self._slept() - self._slept_ns <= NS
+        )
 
     def _plan(self, now: int) -> None:
         """Put into the round what is due, fast readings first."""
@@ -169,6 +193,8 @@ class Rounds:
             self._slow_owed.update(watch.info.uuid for watch in ready)
         if self._slow_owed:
             self._plan_slow(ready, now)
+        elif len(self._round) == len(ready) + 1:
+            self._calm = self._round.copy()
         self._plan_scan(now)
 
     def _know(self, ready: tuple[CardWatch, ...]) -> None:
@@ -178,7 +204,7 @@ class Rounds:
         self._ready, self._fast_jobs = ready, [(watch, self._fast_job(watch.info.uuid)) for watch in ready]
 
     def _fast_job(self, uuid: str) -> Job[object]:
-        return self._job(FAST, uuid, self._fast_read, self._source.sample, uuid, FAST)
+        return self._job(FAST, uuid, self._fast_read, self._read, uuid, FAST)
 
     def _plan_fast(self, job: Job[object]) -> None:
         self._meter.ticks += 1
@@ -212,8 +238,8 @@ class Rounds:
         if job.asked_ns is None:
             self._round.append(job)
 
-    def _call_slow(self, card: str, t_ns: int) -> tuple[Sample, CardProcesses]:
-        return self._source.sample(card, SLOW, t_ns), self._source.processes(card, t_ns)
+    def _call_slow(self, card: str, t_ns: int) -> tuple[Sample | Packed, CardProcesses]:
+        return self._read(card, SLOW, t_ns), self._source.processes(card, t_ns)
 
     def _call_xids(self, _t_ns: int) -> tuple[XidSeen, ...]:
         return self._source.xids()
@@ -227,13 +253,17 @@ class Rounds:
             again()
         return self._source.cards()
 
-    def _take(self, job: Job[object]) -> None:
-        seconds = (job.ended_ns - job.begun_ns) / NS
-        self._meter.called(job.kind, seconds)
-        if job.error is not None:
-            self._take_error(job, job.error, self._now_ns)
-        elif seconds <= self._rates.hang_s:
-            job.deliver()
+    def _take(self, back: list[Job[object]]) -> None:
+        for job in back:
+            took_ns = job.ended_ns - job.begun_ns
+            self._meter.called(job.kind, took_ns / NS)
+            if job.error is not None:
+                self._calm = []
+                self._take_error(job, job.error, self._now_ns)
+            elif took_ns <= self._hang_ns:
+                job.deliver()
+            else:
+                self._calm = []
 
     def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
         if job.kind == REOPEN:
@@ -246,15 +276,19 @@ class Rounds:
             self._logged.add(repr(error))
             _log.error("%s %s failed", job.kind, job.card, exc_info=error)
 
-    def _fast_read(self, sample: Sample) -> None:
-        if self._ledger.fast(sample, self._now_ns):
-            self._meter.sampled(sample.card, sample.t_ns)
+    def _fast_read(self, read: Sample | Packed) -> None:
+        ledger, now = self._ledger, self._now_ns
+        told = ledger.packed(read, now) if isinstance(read, Packed) else ledger.fast(read, now)
+        if not told:
+            self._calm = []
+        elif not self._calm:
             self._reopen_pauses.reset()
 
-    def _slow_read(self, read: tuple[Sample, CardProcesses]) -> None:
+    def _slow_read(self, read: tuple[Sample | Packed, CardProcesses]) -> None:
         self._ledger.slow(*read)
 
     def _scanned(self, found: tuple[CardInfo, ...]) -> None:
+        self._calm = []
         self._ledger.scan(found, self._now_ns)
 
     def _opens_anew(self, now: int) -> bool:
@@ -272,7 +306,7 @@ class Rounds:
 
     def _reopened(self, found: tuple[CardInfo, ...]) -> None:
         """The library was opened anew: ask every card once, now."""
-        now, self._reopen_ns, self._resumed = self._clock(), None, False
+        now, self._reopen_ns, self._resumed, self._calm = self._clock(), None, False, []
         self._ledger.scan(found, now)
         if self._ledger.all_failing:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
@@ -293,10 +327,17 @@ class Rounds:
 
     def _send_tick(self, now: int) -> None:
         self._open = False
-        tick = self._ledger.tick(self._round_ns)
-        if tick is not None:
-            self._sent_ns = now
-            self._emit(Ticked(tick=tick))
+        packed, rest = self._ledger.take_packed(), self._ledger.tick(self._round_ns)
+        if not packed and rest is None:
+            return
+        self._sent_ns = now
+        if packed:
+            self._meter.sampled(packed[0].packing.card, packed[0].t_ns)
+            self._emit(PackedTick(self._round_ns, packed, rest))
+        elif rest is not None:
+            for sample in rest.samples[:1]:
+                self._meter.sampled(sample.card, sample.t_ns)
+            self._emit(Ticked(tick=rest))
 
     def _tell(self, notice: Notice) -> None:
         self._emit(Noticed(code=notice.code, t_ns=notice.t_ns, params=notice.params))

@@ -58,6 +58,14 @@ class CardWatch:
         """True if the card may be asked now."""
         return self.ready and (self.retry_ns is None or now_ns >= self.retry_ns)
 
+    def follows(self, t_ns: int) -> bool:
+        """True if a sample that came follows the one before, with neither gap nor failure; else it is for ``good``."""
+        last = self.last_good_ns
+        if last is None or t_ns - last > self._gap_after_ns or self.failures or self._why is not _NOT_READ:
+            return False
+        self.last_good_ns = t_ns
+        return True
+
     def good(self, t_ns: int) -> Gap | None:
         """A sample came; returns the gap that it ends, if there was one."""
         last, why = self.last_good_ns, self._why

@@ -1,14 +1,26 @@
-"""What the collector process writes: one JSON object a line, told apart by ``kind``."""
+"""What the collector process writes: a line each, JSON objects told apart by ``kind``, and packed readings.
 
-from dataclasses import dataclass, field
+Packed readings stand in base64, first the tick's time and then each reading's packing, time and bytes, before the JSON
+of what else there is to the tick (if anything). How they are packed was told in a line before.
+"""
+
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from struct import Struct, error
 from typing import Literal
 
 import msgspec
 
+from gputuner.devices.packing import Packed, Packing, Unpacker
 from gputuner.model.cards import Origin
 from gputuner.model.codec import encode
 from gputuner.model.readings import Scalar
-from gputuner.telemetry.feed import CallCost, HungCall, Tick
+from gputuner.model.samples import Sample
+from gputuner.telemetry.feed import CallCost, HungCall, Tick, merged
+
+_TIME, _HEAD = Struct("<q"), Struct("<Iq")
+"""Time of a tick; number of a reading's packing and its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +50,23 @@ class Ticked:
 
     kind: Literal["tick"] = "tick"
     tick: Tick
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """How a card's tier is packed from now on."""
+
+    kind: Literal["packing"] = "packing"
+    packing: Packing
+
+
+@dataclass(frozen=True, slots=True)
+class PackedTick:
+    """One tick with packed readings; ``rest``: what else there is to it."""
+
+    t_ns: int
+    packed: Sequence[Packed]
+    rest: Tick | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +103,7 @@ class Health:
     """Code of the last of these errors."""
 
 
-Line = Hello | Unusable | Ticked | Noticed | Health
+Line = Hello | Unusable | Ticked | Told | Noticed | Health
 
 
 class _Head(msgspec.Struct):
@@ -86,19 +115,82 @@ _decoders: dict[str, msgspec.json.Decoder[Line]] = {
     "hello": msgspec.json.Decoder(Hello),
     "unusable": msgspec.json.Decoder(Unusable),
     "tick": msgspec.json.Decoder(Ticked),
+    "packing": msgspec.json.Decoder(Told),
     "notice": msgspec.json.Decoder(Noticed),
     "health": msgspec.json.Decoder(Health),
 }
+_rest = msgspec.json.Decoder(Tick)
 
 
-def encode_line(line: Line) -> bytes:
-    """One line with its end."""
-    return encode(line) + b"\n"
+class LineWriter:
+    """Writes the lines of one collector; tells each packing before its first reading."""
+
+    def __init__(self) -> None:
+        """Have told no packing yet."""
+        self._told: set[int] = set()
+
+    def line(self, line: Line | PackedTick) -> bytes:
+        """One line with its end; more than one where a packing is new."""
+        return self._packed(line) if type(line) is PackedTick else encode(line) + b"\n"
+
+    def _packed(self, tick: PackedTick) -> bytes:
+        pieces, new = [_TIME.pack(tick.t_ns)], b""
+        for packing, t_ns, data in tick.packed:
+            if packing.number not in self._told:
+                self._told.add(packing.number)
+                new += encode(Told(packing=packing)) + b"\n"
+            pieces += (_HEAD.pack(packing.number, t_ns), data)
+        if tick.rest is None:
+            return new + b2a_base64(b"".join(pieces))
+        return new + b2a_base64(b"".join(pieces), newline=False) + encode(tick.rest) + b"\n"
 
 
-def decode_line(data: bytes) -> Line | None:
-    """The line in ``data``; None if it is not one of ours (cut off by a crash)."""
-    try:
-        return _decoders[_head.decode(data).kind].decode(data)
-    except (msgspec.DecodeError, KeyError, ValueError):
-        return None
+class LineReader:
+    """Reads the lines of one collector, in their order."""
+
+    def __init__(self) -> None:
+        """Know no packing yet."""
+        self._unpackers: dict[int, Unpacker] = {}
+        self._rejected_before = 0
+
+    @property
+    def rejected(self) -> int:
+        """Packed numbers so far that cannot be what they should be."""
+        return self._rejected_before + sum(unpacker.rejected for unpacker in self._unpackers.values())
+
+    def line(self, data: bytes) -> Line | None:
+        """The line in ``data``; None if it is not one of ours (cut off by a crash)."""
+        try:
+            if not data.startswith(b"{"):
+                return self._unpacked(data)
+            line = _decoders[_head.decode(data).kind].decode(data)
+        except (msgspec.DecodeError, error, KeyError, ValueError):
+            return None
+        if isinstance(line, Told):
+            self._know(line.packing)
+        return line
+
+    def _know(self, packing: Packing) -> None:
+        """Keep a packing; the one before of the same card and tier is not used any more."""
+        for number, known in list(self._unpackers.items()):
+            if (known.packing.card, known.packing.tier) == (packing.card, packing.tier):
+                self._rejected_before += self._unpackers.pop(number).rejected
+        self._unpackers[packing.number] = Unpacker(packing)
+
+    def _unpacked(self, data: bytes) -> Ticked | None:
+        """The tick in a line of packed readings; None if a part of the line is missing."""
+        if not data.endswith(b"\n"):
+            return None
+        packed, brace, rest = data[:-1].partition(b"{")
+        other = _rest.decode(brace + rest) if brace else None
+        packed = a2b_base64(packed, strict_mode=True)
+        (t_ns,), at = _TIME.unpack_from(packed), _TIME.size
+        samples: list[Sample] = []
+        while at < len(packed):
+            number, read_ns = _HEAD.unpack_from(packed, at)
+            unpacker = self._unpackers[number]
+            at += _HEAD.size + unpacker.size
+            samples.append(unpacker.sample(read_ns, packed[at - unpacker.size : at]))
+        if other is None:
+            return Ticked(tick=Tick(t_ns=t_ns, samples=merged(samples)))
+        return Ticked(tick=replace(other, samples=merged((*samples, *other.samples))))

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from gputuner.telemetry.wire import Health, Ticked, decode_line
+from gputuner.telemetry.wire import Health, LineReader, Ticked
 from tests.fake_nvml.build import environment
 from tests.fake_nvml.scenario import Scenario
 
@@ -170,8 +170,9 @@ def collect(
     first: Health | None = None
     ticks: list[Ticked] = []
     began = used = theirs = 0
+    reader = LineReader()
     for line in child.stdout:
-        told = decode_line(line)
+        told = reader.line(line)
         if isinstance(told, Ticked):
             ticks.append(told)
         if not isinstance(told, Health) or len(ticks) < 5:

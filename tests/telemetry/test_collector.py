@@ -12,7 +12,7 @@ from gputuner.model.cards import CardState
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
 from gputuner.telemetry.feed import FeedState, HungCall, Tick
-from gputuner.telemetry.wire import Hello, Ticked, decode_line
+from gputuner.telemetry.wire import Hello, LineReader, Ticked
 
 SCRIPT = Path(__file__).with_name("scripted_source.py")
 
@@ -164,8 +164,8 @@ def test_the_process_ends_when_its_parent_does(tmp_path: Path) -> None:
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin is not None
     assert child.stdout is not None
-    assert isinstance(decode_line(child.stdout.readline()), Hello)
-    assert isinstance(decode_line(child.stdout.readline()), Ticked)
+    assert isinstance(LineReader().line(child.stdout.readline()), Hello)
+    assert isinstance(LineReader().line(child.stdout.readline()), Ticked)
     child.stdin.close()
     assert child.wait(30) == 0
     child.stdout.close()

@@ -114,6 +114,10 @@ class Asker:
             self._note(key, answer)
         return answer
 
+    def refuses(self, key: tuple[Any, ...]) -> bool:
+        """True if what is asked under ``key`` had a lasting no that still holds."""
+        return self.t_ns < self.refused.get(key, (None, 0))[1]
+
     def _call(self, name: str, *args: Any) -> Any:
         self.out = name
         answer = self.binding.ask(name, self.handle, *args)

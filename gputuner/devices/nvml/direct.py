@@ -9,14 +9,15 @@ memory. As soon as something is not answered as foreseen, the ordinary way takes
 import ctypes
 from collections.abc import Callable, Iterator
 from functools import partial
-from operator import call as called
 from operator import length_hint
 
+from gputuner.devices.nvml import plausible
 from gputuner.devices.nvml.card import ASK_AGAIN_NS, Asker
 from gputuner.devices.nvml.errors import LOST, error_of
 from gputuner.devices.nvml.layout import FIELD_BYTES, VALUES, Call, Fields, Layout, layout, reads
 from gputuner.devices.nvml.tick import Tick
-from gputuner.model.quantities import Quantity
+from gputuner.devices.packing import Packed, Packing, next_number
+from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
 
 _IMPLAUSIBLE, _PASSING = Reason.IMPLAUSIBLE, (Reason.ERROR, Reason.NOT_READ)
@@ -26,17 +27,33 @@ class Direct:
     """What one card answers in one tier, asked in one thread.
 
     Attributes:
-        missing: the quantities that the card does not have, and why; the caller may put better reasons in.
+        packing: how ``read`` packs the answers.
+        apart: True if there is more to read of the tier than these answers.
     """
 
-    __slots__ = ("_calls", "_info", "_layout", "_left", "_memory", "_names", "_until_ns", "_view", "missing")
+    __slots__ = (
+        "_calls",
+        "_foreseen",
+        "_info",
+        "_layout",
+        "_left",
+        "_memory",
+        "_names",
+        "_states",
+        "_until_ns",
+        "_view",
+        "apart",
+        "packing",
+    )
 
-    def __init__(self, asker: Asker, of: Layout, missing: dict[Quantity, Reason], until_ns: int) -> None:
+    def __init__(self, asker: Asker, of: Layout, packing: Packing, apart: bool, until_ns: int) -> None:
         """Have the memory; ``prepare`` finds the functions."""
-        self.missing = missing
+        self.packing = packing
+        self.apart = apart
         self._info = asker.card.info
         self._until_ns = until_ns
         self._layout = of
+        self._states, self._foreseen = of.states.unpack_from, of.foreseen
         self._memory = bytearray(of.blank)
         self._view = ctypes.c_char.from_buffer(self._memory)
         self._calls: tuple[Callable[[], int], ...] = ()
@@ -61,30 +78,31 @@ class Direct:
         self._calls, self._names = tuple(ready), tuple(name for name, *_ in wanted)
         return True
 
-    def holds(self, asker: Asker) -> bool:
-        """False once refusals are to be asked about again, or the card's identity was read anew."""
-        return asker.t_ns < self._until_ns and asker.card.info is self._info
+    def read(self, asker: Asker, t_ns: int) -> Packed | None:
+        """One reading; None if a call is not answered as foreseen.
 
-    def read(self, asker: Asker) -> Tick | None:
-        """One tick; None if a call is not answered as foreseen.
+        None too once refusals are to be asked about again, or the card's identity was read anew.
 
         Raises:
             DeviceLost: the card is gone.
         """
-        memory, layout = self._memory, self._layout
-        memory[:] = layout.blank
+        if t_ns >= self._until_ns or asker.card.info is not self._info:
+            return None
+        memory, code = self._memory, 0
+        memory[:] = self._layout.blank
         self._left, asker.out = iter(self._calls), self
-        code = next(filter(None, map(called, self._left)), 0)  # of the first call that fails; none is made after it
+        for call in self._left:
+            code = call()
+            if code:
+                break
         asker.out = None
-        codes = (code,) if code else layout.unforeseen(memory)
-        if codes:
-            return _unforeseen(asker, codes)
-        tick = Tick(asker, layout.values(memory), self.missing.copy())
-        if len(tick.values) != len(layout.quantities):
-            rejected = [quantity for quantity in layout.quantities if quantity not in tick.values]
-            asker.rejected += len(rejected)
-            tick.lack(_IMPLAUSIBLE, *rejected)
-        return tick
+        states = self._states(memory)
+        if code or states != self._foreseen:
+            for told in (code, *states[1::2]):
+                if told in LOST:
+                    raise error_of(told, asker.card.info.uuid)
+            return None
+        return Packed(self.packing, t_ns, bytes(memory))
 
     @property
     def asking(self) -> str | None:
@@ -92,19 +110,14 @@ class Direct:
         place = len(self._calls) - length_hint(self._left) - 1
         return self._names[place] if 0 <= place < len(self._names) else None
 
-    def raw(self, field: int) -> float | None:
-        """The last tick's value of a field; None if the card does not have it."""
-        return self._layout.raw(field, self._memory)
-
-
-def _unforeseen(asker: Asker, codes: tuple[int, ...]) -> None:
-    for code in codes:
-        if code in LOST:
-            raise error_of(code, asker.card.info.uuid)
-
 
 def learned(
-    asker: Asker, tick: Tick, calls: tuple[Call, ...], fields: Fields, apart: frozenset[Quantity] = frozenset()
+    asker: Asker,
+    tier: Tier,
+    tick: Tick,
+    calls: tuple[Call, ...],
+    fields: Fields,
+    apart: frozenset[Quantity] = frozenset(),
 ) -> Direct | None:
     """The calls behind an ordinary tick; None if some of it can only be read the ordinary way.
 
@@ -112,9 +125,8 @@ def learned(
     """
     if asker.trouble is not None:
         return None
-    refused = {key: until_ns for key, (_, until_ns) in asker.refused.items() if asker.t_ns < until_ns}
-    asked = tuple(call for call in calls if call.key not in refused)
-    known = {number: read for number, read in fields.items() if ("field", number) not in refused}
+    asked = tuple(call for call in calls if not asker.refuses(call.key))
+    known = {number: read for number, read in fields.items() if not asker.refuses(("field", number))}
     if not (asked or known) or any(asker.types.get(number, 7) >= len(VALUES) for number in known):
         return None
     covered = {quantity for quantity, _ in reads(asked, known)}
@@ -124,7 +136,18 @@ def learned(
         return None
     if any(reason in _PASSING for reason in missing.values()):
         return None
-    until_ns = min(refused.values(), default=asker.t_ns + ASK_AGAIN_NS)
-    types = tuple(asker.types[number] for number in known)
-    direct = Direct(asker, layout(tuple(known.items()), types, asked), missing, until_ns)
+    of = layout(tuple(known.items()), tuple(asker.types[number] for number in known), asked)
+    packing = Packing(
+        number=next_number(),
+        card=asker.card.info.uuid,
+        tier=tier,
+        layout=of.numbers,
+        reads=of.reads,
+        sentinel=plausible.ALL_ONES_32,
+        missing=missing,
+    )
+    until_ns = min(
+        (until for _, until in asker.refused.values() if until > asker.t_ns), default=asker.t_ns + ASK_AGAIN_NS
+    )
+    direct = Direct(asker, of, packing, bool(apart), until_ns)
     return direct if direct.prepare(asker, asked) else None

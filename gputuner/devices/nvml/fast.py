@@ -10,6 +10,7 @@ from gputuner.devices.nvml.errors import Failed
 from gputuner.devices.nvml.layout import Call
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
+from gputuner.model.quantities import Tier
 from gputuner.model.readings import Reason
 
 MEMORY_TEMPERATURE, ENERGY, POWER_AVERAGE, POWER_INSTANT = 82, 83, 185, 186
@@ -72,16 +73,7 @@ _DIRECT = (
 
 def ready(asker: Asker, tick: Tick) -> Direct | None:
     """The calls behind an ordinary tick, made ready; None if some of it can only be read the ordinary way."""
-    return learned(asker, tick, _DIRECT, _DIRECT_FIELDS)
-
-
-def again(asker: Asker, direct: Direct) -> Tick | None:
-    """One fast tick by calls made ready; None if it must be read the ordinary way.
-
-    Raises:
-        DeviceLost: the card is gone.
-    """
-    return direct.read(asker)
+    return learned(asker, Tier.FAST, tick, _DIRECT, _DIRECT_FIELDS)
 
 
 def read(asker: Asker) -> Tick:

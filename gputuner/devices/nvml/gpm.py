@@ -12,6 +12,9 @@ from gputuner.model.readings import Reason
 
 _METRICS: dict[int, Q] = {2: Q.SM_ACTIVE, 5: Q.TENSOR_ACTIVE, 10: Q.DRAM_ACTIVE}
 """NVML_GPM_METRIC_SM_UTIL, _ANY_TENSOR_UTIL, _DRAM_BW_UTIL (percent)."""
+QUANTITIES = frozenset(_METRICS.values())
+SUPPORT = ("nvmlGpmQueryDeviceSupport",)
+"""Under which an asker remembers that the driver does not know of such counters."""
 
 
 class Gpm:
@@ -48,7 +51,7 @@ def read(asker: Asker, tick: Tick) -> None:
 
 
 def _open(asker: Asker) -> Gpm | Reason:
-    support = asker.ask("nvmlGpmQueryDeviceSupport")
+    support = asker.ask(*SUPPORT)
     if type(support) is Failed:
         return reason_of(support.code)
     if not support.isSupportedDevice:

@@ -5,11 +5,7 @@ Sentinels seen in the wild: all ones in 32 or 64 bits, 127 and 255 °C (no senso
 digits. A rejected value is counted and becomes ``Reason.IMPLAUSIBLE``.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
-
-Key = TypeVar("Key")
 
 ALL_ONES_32 = 0xFFFFFFFF
 ALL_ONES_64 = 0xFFFFFFFFFFFFFFFF
@@ -20,27 +16,14 @@ class Kind:
     """What divides a raw number into gputuner's unit, and its possible range (raw, inclusive)."""
 
     divisor: int
-    low: float
-    high: float
+    low: int
+    high: int
 
     def accept(self, raw: float) -> float | None:
         """The value in gputuner's unit, or None if ``raw`` cannot be one."""
         if not self.low <= raw <= self.high or raw == ALL_ONES_32:  # all ranges end far below all ones in 64 bits
             return None
         return raw if self.divisor == 1 else raw / self.divisor
-
-
-def accepted(numbers: Iterable[tuple[tuple[Key, int, float, float], float]]) -> dict[Key, float]:
-    """The values of those raw numbers that a kind accepts: ``Kind.accept`` for many at once, at a third of its cost.
-
-    Args:
-        numbers: key, divisor, low and high of the kind, and the raw number.
-    """
-    return {
-        key: raw if divisor == 1 else raw / divisor
-        for (key, divisor, low, high), raw in numbers
-        if low <= raw <= high and raw != ALL_ONES_32
-    }
 
 
 TEMPERATURE = Kind(1, 1, 126)

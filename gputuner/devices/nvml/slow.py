@@ -12,6 +12,7 @@ from gputuner.devices.nvml.fast import MEMORY
 from gputuner.devices.nvml.layout import Call
 from gputuner.devices.nvml.tick import Tick
 from gputuner.model.quantities import Quantity as Q
+from gputuner.model.quantities import Tier
 from gputuner.model.readings import Reason
 
 _COUNTERS: dict[int, Q] = {
@@ -23,26 +24,24 @@ _COUNTERS: dict[int, Q] = {
 }
 """NVML_FI_DEV_CLOCKS_EVENT_REASON_*: nanoseconds spent in each limit since the driver was loaded."""
 _ENFORCED, _REPLAYS, _CORRECTED, _UNCORRECTED = 190, 94, 3, 4
-_REMAPPED_CORRECTED, _REMAPPED_UNCORRECTED = 142, 143
+_REMAPPED = (142, 143)
+"""NVML_FI_DEV_REMAPPED_COR and _UNC: memory rows replaced for correctable and for uncorrectable errors."""
 _FIELDS = (
     *_COUNTERS,
     _ENFORCED,
     _REPLAYS,
     _CORRECTED,
     _UNCORRECTED,
-    _REMAPPED_CORRECTED,
-    _REMAPPED_UNCORRECTED,
+    *_REMAPPED,
 )
-_APART = frozenset({Q.REMAPPED_ROWS, Q.FAN_FRACTION, Q.FAN_RPM, Q.SM_ACTIVE, Q.TENSOR_ACTIVE, Q.DRAM_ACTIVE})
-"""Read by ``again`` as ``read`` does."""
+_FANS = frozenset({Q.FAN_FRACTION, Q.FAN_RPM})
 _DIRECT_FIELDS = {
     **{field: (quantity, plausible.NANOSECONDS) for field, quantity in _COUNTERS.items()},
     _ENFORCED: (Q.POWER_LIMIT_ENFORCED_W, plausible.LIMIT_MILLIWATT),
     _REPLAYS: (Q.PCIE_REPLAYS, plausible.COUNT),
     _CORRECTED: (Q.ECC_CORRECTED, plausible.COUNT),
     _UNCORRECTED: (Q.ECC_UNCORRECTED, plausible.COUNT),
-    _REMAPPED_CORRECTED: None,
-    _REMAPPED_UNCORRECTED: None,
+    **dict.fromkeys(_REMAPPED, (Q.REMAPPED_ROWS, plausible.COUNT)),
 }
 
 
@@ -73,28 +72,34 @@ _DIRECT = (
     _number("nvmlDeviceGetCurrPcieLinkWidth", Q.PCIE_WIDTH, plausible.SMALL),
 )
 """The calls of ``read`` on a driver that knows them all; structures and versions as in nvml.h."""
+_ROWS = Call(
+    name="nvmlDeviceGetRemappedRows",
+    answers=(0, 4, 8, 12),
+    blank=bytes(16),
+    layout="II8x",
+    reads=((Q.REMAPPED_ROWS, plausible.COUNT),) * 2,
+)
+"""Where the fields do not tell them: corrected, uncorrected, pending, failed."""
 
 
 def ready(asker: Asker, tick: Tick) -> Direct | None:
     """The calls behind an ordinary tick, made ready; None if some of it can only be read the ordinary way."""
-    return learned(asker, tick, _DIRECT, _DIRECT_FIELDS, _APART)
+    calls, fields = _DIRECT, _DIRECT_FIELDS
+    if any(asker.refuses(("field", field)) for field in _REMAPPED):
+        calls, fields = (*_DIRECT, _ROWS), {field: read for field, read in fields.items() if field not in _REMAPPED}
+    fanless, gpmless = asker.card.fan_count == 0, asker.refuses(gpm.SUPPORT)
+    apart = (frozenset[Q]() if fanless else _FANS) | (frozenset[Q]() if gpmless else gpm.QUANTITIES)
+    return learned(asker, Tier.SLOW, tick, calls, fields, apart)
 
 
-def again(asker: Asker, direct: Direct) -> Tick | None:
-    """One slow tick by calls made ready; None if it must be read the ordinary way.
+def rest(asker: Asker, tick: Tick) -> None:
+    """Read what is not among the calls made ready.
 
     Raises:
         DeviceLost: the card is gone.
     """
-    tick = direct.read(asker)
-    if tick is None:
-        return None
-    told = {field: direct.raw(field) for field in (_REMAPPED_CORRECTED, _REMAPPED_UNCORRECTED)}
-    fields = {field: failed(Code.NOT_SUPPORTED) if value is None else value for field, value in told.items()}
-    tick.put(Q.REMAPPED_ROWS, _remapped(asker, fields), plausible.COUNT)
     _fans(asker, tick)
     gpm.read(asker, tick)
-    return tick
 
 
 def read(asker: Asker) -> Tick:
@@ -119,8 +124,7 @@ def read(asker: Asker) -> Tick:
     tick.put(Q.PSTATE, asker.ask("nvmlDeviceGetPerformanceState"), plausible.PSTATE)
     tick.put(Q.PCIE_GENERATION, asker.ask("nvmlDeviceGetCurrPcieLinkGeneration"), plausible.SMALL)
     tick.put(Q.PCIE_WIDTH, asker.ask("nvmlDeviceGetCurrPcieLinkWidth"), plausible.SMALL)
-    _fans(asker, tick)
-    gpm.read(asker, tick)
+    rest(asker, tick)
     return tick
 
 
@@ -143,7 +147,7 @@ def _fields(asker: Asker, tick: Tick) -> None:
 
 def _remapped(asker: Asker, fields: dict[int, Any]) -> Any:
     """Memory rows replaced by spare ones, for correctable and uncorrectable errors together."""
-    corrected, uncorrected = fields[_REMAPPED_CORRECTED], fields[_REMAPPED_UNCORRECTED]
+    corrected, uncorrected = (fields[field] for field in _REMAPPED)
     if type(corrected) is not Failed and type(uncorrected) is not Failed:
         return corrected + uncorrected
     rows = asker.ask("nvmlDeviceGetRemappedRows")

@@ -16,6 +16,7 @@ from gputuner.devices.nvml.inventory import Inventory
 from gputuner.devices.nvml.processes import ProcessTable
 from gputuner.devices.nvml.sleep import is_asleep, pci_cards
 from gputuner.devices.nvml.tick import Tick
+from gputuner.devices.packing import Packed, Unpacker
 from gputuner.model.cards import CardInfo, CardState, Origin
 from gputuner.model.errors import DeviceLost
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
@@ -27,12 +28,19 @@ Note = tuple[str, dict[str, Scalar]]
 _REREAD_NS = 30 * 10**9
 _LEARN_AGAIN_NS = 60 * 10**9
 """After this time it is tried again to make a card's calls ready."""
-_FAST = Tier.FAST
+_FAST, _ONCE = Tier.FAST, Tier.ONCE
 _BY_TIER = {tier: tuple(q for q, info in QUANTITIES.items() if info.tier is tier) for tier in Tier}
 
 
 def _unix_us() -> int:
     return time.time_ns() // 1000
+
+
+def _unpacked(asker: Asker, packed: Packed) -> Sample:
+    unpacker = Unpacker(packed.packing)
+    sample = unpacker.sample(packed.t_ns, packed.data)
+    asker.rejected += unpacker.rejected
+    return sample
 
 
 class NvmlSource:
@@ -149,48 +157,64 @@ class NvmlSource:
             DeviceLost: the card is gone, now or before.
             DeviceError: the driver answers nothing but errors.
         """
+        read = self.read(card, tier, t_ns)
+        if isinstance(read, Sample):
+            return read
+        found = self._inventory.ready[card]
+        return _unpacked(found.fast if tier is _FAST else found.slow, read)
+
+    def read(self, card: str, tier: Tier, t_ns: int) -> Packed | Sample:
+        """One tier of one card, packed as soon as all of it is asked by calls made ready.
+
+        Raises:
+            DeviceLost: the card is gone, now or before.
+            DeviceError: the driver answers nothing but errors.
+        """
         found = self._inventory.ready.get(card)
         if found is None or self._can_sleep:
             found = self._reach(card)
         if found is None:
             return Sample(card=card, t_ns=t_ns, values={}, missing=dict.fromkeys(_BY_TIER[tier], Reason.ASLEEP))
-        if tier is Tier.ONCE:
+        if tier is _ONCE:
             return Sample(card=card, t_ns=t_ns, values={})
         asker = found.fast if tier is _FAST else found.slow
-        asker.t_ns = t_ns
-        asker.trouble = None
+        direct = asker.direct
         try:
-            tick = self._read(card, asker, fast if tier is _FAST else slow)
+            if direct is not None:
+                packed = direct.read(asker, t_ns)
+                if packed is not None:
+                    return self._completed(asker, packed) if direct.apart else packed
+            return self._ordinary(asker, tier, t_ns)
         except DeviceLost:
             self._inventory.lose(card, t_ns)
             raise
-        return Sample(card=card, t_ns=t_ns, values=tick.values, missing=tick.missing)
 
-    def _read(self, card: str, asker: Asker, tier: ModuleType) -> Tick:
-        """One tick: by the calls made ready, else the ordinary way, after which they are made ready."""
-        direct, asker.direct = asker.direct, None
-        if direct is not None and direct.holds(asker):
-            tick = tier.again(asker, direct)
-            if tick is not None:
-                asker.direct = direct
-                if asker.trouble is not None:
-                    return self._judged(card, tick)
-                self._trouble.pop(card, None)
-                return tick
-            asker.trouble = None
-        tick = self._judged(card, tier.read(asker))
-        if asker.t_ns >= asker.learn_ns:
-            asker.direct = tier.ready(asker, tick)
-            asker.learn_ns = asker.t_ns + (_LEARN_AGAIN_NS if asker.direct is None else 0)
-        return tick
+    def _ordinary(self, asker: Asker, tier: Tier, t_ns: int) -> Sample:
+        """One tick the ordinary way, after which its calls are made ready."""
+        module: ModuleType = fast if tier is _FAST else slow
+        asker.t_ns, asker.trouble, asker.direct = t_ns, None, None
+        tick = self._judged(module.read(asker))
+        if t_ns >= asker.learn_ns:
+            asker.direct = module.ready(asker, tick)
+            asker.learn_ns = t_ns + (_LEARN_AGAIN_NS if asker.direct is None else 0)
+        return Sample(card=asker.card.info.uuid, t_ns=t_ns, values=tick.values, missing=tick.missing)
 
-    def _judged(self, card: str, tick: Tick) -> Tick:
+    def _completed(self, asker: Asker, packed: Packed) -> Sample:
+        """A slow reading with what the calls made ready do not tell."""
+        asker.t_ns, asker.trouble = packed.t_ns, None
+        sample = _unpacked(asker, packed)
+        tick = Tick(asker, sample.values, sample.missing)
+        slow.rest(asker, tick)
+        self._judged(tick)
+        return sample
+
+    def _judged(self, tick: Tick) -> Tick:
         """The tick, with better reasons.
 
         Raises:
             DeviceError: the driver answered nothing but errors.
         """
-        trouble = tick.asker.trouble
+        card, trouble = tick.asker.card.info.uuid, tick.asker.trouble
         if trouble is None:
             self._trouble.pop(card, None)
         else:
