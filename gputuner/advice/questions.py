@@ -8,6 +8,8 @@ from gputuner.model.readings import Scalar
 TUNE = "tune"
 """The command that also measures two at once, and heat."""
 OWN = "batch --recipe FILE.py:function"
+SWITCHES = " --switches"
+"""Of a command that compares settings at one batch, and looks for no limit."""
 PREFIX = 12
 """Characters of a UUID that tell the cards of one machine apart."""
 HEAT_S = 300.0
@@ -43,7 +45,8 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
             ask("own_training", OWN, workload=evidence.workloads()[0])
         limits = evidence.of("batch_limit")
         if not limits or limits[-1].params.get("verified") is not True:
-            ask("batch_limit", f"{evidence.command} --minutes 10", repeat=bool(limits) and "fails" in limits[-1].extra)
+            words = f"{evidence.command.removesuffix(SWITCHES)} --minutes 10"
+            ask("batch_limit", words, repeat=bool(limits) and "fails" in limits[-1].extra)
         shared = evidence.of("co_run_gain")
         if evidence.command == TUNE and not any(point.extra.get("valid") is True for point in shared):
             ask("sharing", "tune --minutes 5", repeat=bool(shared))

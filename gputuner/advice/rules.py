@@ -14,6 +14,7 @@ from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.questions import command, questions
 from gputuner.advice.sharing import sharing_rule
+from gputuner.advice.switches import RULES as SWITCHES
 from gputuner.model.advice import Advice, Question
 
 Rule = Callable[[Evidence], Sequence[Advice]]
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     quota_rule,
     threads_rule,
     launch_rule,
+    *SWITCHES,
     loading_rule,
 )
 

@@ -28,9 +28,13 @@ NUMERICS = N_(
 )
 EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
 LOADER = N_("Another question: how the data should be loaded (processes, prefetch, pinned memory).")
+SWITCHES = N_(
+    "Another question: which number format and switches (layout, torch.compile, attention, optimizer …) to train with."
+)
+NO_COMPILE = N_("With --switches: leave torch.compile out, which takes most of the time.")
 BATCH_SIZE = N_("With --loader or --switches: samples of a batch; by default one that a short climb finds.")
 STAND_IN = "resnet50"
-DEFAULT_MINUTES, HURRIED_MINUTES = 4.0, 2.0
+DEFAULT_MINUTES, HURRIED_MINUTES, SWITCHES_MINUTES = 4.0, 2.0, 6.0
 
 
 def batch(
@@ -44,6 +48,8 @@ def batch(
     numerics: Annotated[bool, Parameter(name="--numerics", negative="", help=NUMERICS)] = False,
     effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
     loader: Annotated[bool, Parameter(name="--loader", negative="", help=LOADER)] = False,
+    switches: Annotated[bool, Parameter(name="--switches", negative="", help=SWITCHES)] = False,
+    no_compile: Annotated[bool, Parameter(name="--no-compile", negative="", help=NO_COMPILE)] = False,
     batch_size: Annotated[int, Parameter(name="--batch-size", help=BATCH_SIZE)] = 0,
     options: Options = Options(),  # noqa: B008
     context: Injected,
@@ -59,7 +65,9 @@ def batch(
         numerics: whether the formats train as FP32 does.
         effective_batch: that accumulation is to keep.
         loader: ask how data should be loaded instead.
-        batch_size: of that question; 0: found by itself.
+        switches: ask which number format and switches to train with instead.
+        no_compile: without torch.compile.
+        batch_size: of these two questions; 0: found by itself.
         options: the common options.
         context: streams and the way to the program.
 
@@ -69,14 +77,15 @@ def batch(
     from gputuner.experiments.batch import Batch
     from gputuner.experiments.loading import Loading
     from gputuner.experiments.numerics import Numerics
+    from gputuner.experiments.switches import Switching
 
     options.check(experiment=True)
     if recipe and workload:
         raise UsageError("recipe_or_workload", "a built-in training and a recipe exclude each other")
-    if loader and limit_only:
-        raise UsageError("options_exclude", "two questions", first="--loader", second="--limit-only")
-    if numerics and limit_only:
-        raise UsageError("options_exclude", "two questions", first="--numerics", second="--limit-only")
+    questions = {"--switches": switches, "--loader": loader, "--numerics": numerics, "--limit-only": limit_only}
+    asked = [name for name, given in questions.items() if given]
+    if len(asked) > 1:
+        raise UsageError("options_exclude", "two questions", first=asked[0], second=asked[1])
     if recipe and options.dry_run:
         output = context.output(options)
         output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
@@ -92,8 +101,22 @@ def batch(
                 minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
             ),
         )
-    if batch_size and not loader:
+    if batch_size and not (loader or switches):
         raise UsageError("option_needs", "no question for this option", option="--batch-size", other="--loader")
+    if switches:
+        return measure(
+            context,
+            options,
+            Switching(
+                workload=workload or STAND_IN,
+                recipe=recipe,
+                folder=str(Path.cwd()),
+                images=images,
+                batch=batch_size,
+                compile=not no_compile,
+                minutes=SWITCHES_MINUTES if options.minutes is None else options.minutes,
+            ),
+        )
     if loader:
         return measure(
             context,

@@ -22,7 +22,7 @@ from gputuner.model.errors import ExitCode, GputunerError, StoreError
 from gputuner.model.events import Outcome, RunFinished
 
 BUG = "bug"
-ADVISING = ("tune", "batch", "loading", "numerics")
+ADVISING = ("tune", "batch", "switches", "loading", "numerics")
 """Experiments that end with advice."""
 NUMERICS = "numerics"
 CANCELLED = "cancelled"

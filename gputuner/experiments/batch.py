@@ -104,7 +104,7 @@ class Batch:
         except RunEnds:
             pass
         else:
-            _refuse_nothing(course, shape)
+            refuse_nothing(course, shape)
         advice, questions = advise(
             Evidence(
                 card=context.card,
@@ -161,7 +161,7 @@ class Batch:
                 yield from energy(course, shape, known, setting, int(point.value), most)
 
 
-def _refuse_nothing(course: Course, shape: Shape) -> None:
+def refuse_nothing(course: Course, shape: Shape) -> None:
     """End with an error where nothing was measured, and it is known why.
 
     Raises:

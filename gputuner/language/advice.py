@@ -10,9 +10,14 @@ from gputuner.language.filling import fill
 from gputuner.language.loading import settings_named
 from gputuner.language.names import source, workload
 from gputuner.language.steps import PRECISIONS
+from gputuner.language.switching import setting as switched
 from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
+
+
+SWITCHED = {"switches.best": "keep", "switches.memory": "free"}
+"""Rules with a variant, by the param that tells it."""
 
 
 def advice_title(entry: Advice) -> str:
@@ -90,6 +95,8 @@ def _words(entry: Advice) -> AdviceWords | None:
             key += ":fanless" if params.get("fanless") is True else ""
         case "jobs.one_or_two" if params.get("jobs") == 1:
             key = "jobs.one_or_two:one"
+        case _ if params.get(flag := SWITCHED.get(entry.id, "")) is True:
+            key = f"{entry.id}:{flag}"
         case _:
             key = entry.id
     return ADVICE.get(key)
@@ -102,6 +109,9 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
     named |= settings_named(named)
+    for prefix in ("", "base_", "next_", "free_"):
+        if f"{prefix}precision" in params:
+            named[f"{prefix}setting"] = switched(params, prefix)
     for other, rate in (("reference_batch", "reference_rate"), ("largest_measured", "largest_rate")):
         if named.get(other) == named.get("batch"):
             named.pop(other, None)

@@ -4,6 +4,7 @@ from gputuner.language.advice_form import AdviceWords
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
+from gputuner.language.switching_words import ADVICE as SWITCHES
 from gputuner.language.words import N_
 
 _CLOCK = N_("The SM clock was {sm_clock_mhz:MHz} of {sm_clock_max_mhz:MHz}, {clock_lost:fraction} below its maximum.")
@@ -74,6 +75,7 @@ _SIZES = (
 )
 
 ADVICE: dict[str, AdviceWords] = {
+    **SWITCHES,
     "batch.fastest": AdviceWords(
         title=N_("Batch size {batch}"),
         action=N_("Train {workload} with a batch of {batch} in {precision}."),

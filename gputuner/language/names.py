@@ -152,6 +152,8 @@ METRICS: dict[str, str] = {
     "batch_safe": N_("largest safe batch"),
     "batch_fastest": N_("fastest batch"),
     "batch_least_energy": N_("batch with the least energy per sample"),
+    "batch_room": N_("batch that memory would hold"),
+    "switches_gain": N_("chosen setting against PyTorch's own"),
     "advice_gain": N_("gain of an advice that was tried"),
     **NUMERICS,
     "null_difference": N_("difference of equal measurements"),

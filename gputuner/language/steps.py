@@ -16,6 +16,7 @@ STEPS: dict[str, str] = {
     "copy": N_("memory copy"),
     "train_probe": N_("training step"),
     "train_energy": N_("training step, for its energy"),
+    "train_switch": N_("training step, setting against setting"),
     "train_memory": N_("training step, for its memory"),
     "train_limit_below": N_("just below the predicted memory limit"),
     "train_limit_above": N_("just above the predicted memory limit"),
@@ -98,6 +99,11 @@ _PARAMS: dict[str, str] = {
 _SWITCHES: dict[str, str] = {
     "channels_last": N_("channels-last"),
     "compile": N_("compiled"),
+    "fp16_accumulate": N_("FP16 accumulation"),
+    "checkpointing": N_("gradient checkpointing"),
+    "expandable_segments": N_("expandable segments"),
+    "autotune": N_("cuDNN autotuner"),
+    "cuda_graph": N_("CUDA graph"),
     "sparse": N_("2:4 sparse weights"),
     "quantised": N_("weights in 4 bits"),
     "eager": N_("without CUDA graph"),
@@ -118,6 +124,8 @@ _PHASES: dict[str, str] = {
     "limit": "",
     "safe": "",
     "energy": N_("for its energy"),
+    "switch": "",
+    "switch_batch": N_("in the search for a batch"),
     "workers": "",
     "again": N_("once more"),
     "try": "",
@@ -142,6 +150,17 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "region": {"slowest": N_("slowest"), "median": N_("median")},
     "backend": {"flash": "flash", "cudnn": "cuDNN", "efficient": N_("memory-efficient"), "math": "math"},
+    "sdpa": {
+        "flash": N_("flash attention"),
+        "efficient": N_("memory-efficient attention"),
+        "cudnn": N_("cuDNN attention"),
+        "math": N_("plain attention"),
+    },
+    "optimizer_kind": {
+        "plain": N_("optimizer weight by weight"),
+        "foreach": N_("foreach optimizer"),
+        "fused": N_("fused optimizer"),
+    },
     "mode": {
         "dispatch": N_("dispatch on the processor"),
         "enqueue": N_("on the host"),
@@ -200,7 +219,7 @@ SIDES = ("m", "n", "k")
 
 WHOLE_NUMBERS = frozenset({"int8"})
 """Number formats whose operations are no floating-point ones."""
-RATIOS = frozenset({"co_run_slowdown", "co_run_gain"})
+RATIOS = frozenset({"co_run_slowdown", "co_run_gain", "switches_gain"})
 
 
 def step(label: str, params: Mapping[str, Scalar]) -> str:

@@ -13,6 +13,9 @@ from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
 from gputuner.language.numerics_words import WARNINGS as NUMERICS
 from gputuner.language.steps import PRECISIONS
+from gputuner.language.switching import STAGES as SWITCH_STAGES
+from gputuner.language.switching import WARNINGS as SWITCHES
+from gputuner.language.switching import named as switched
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
 
@@ -77,7 +80,7 @@ _VISIBLE: dict[str, str] = {
     "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
 }
 
-WARNINGS: dict[str, str] = _RUN | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING
+WARNINGS: dict[str, str] = _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING
 
 STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
@@ -85,6 +88,7 @@ STAGES: dict[str, str] = {
     "sharing": N_("two trainings at once"),
     "sustained": N_("sustained load"),
     "training": N_("the training"),
+    **SWITCH_STAGES,
 }
 CONDITIONS: dict[str, str] = {"torch": "torch", "torch_cuda": "CUDA"}
 """Names of software that stay as they are in every language."""
@@ -100,7 +104,7 @@ def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     params = loading_named(params) if code in LOADING else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:
-        sides = _sides(params) if code == "sources_disagree" else {}
+        sides = _sides(params) if code == "sources_disagree" else switched(params) if code in SWITCHES else {}
         return fill(table[code], {"message": text, **params, **_named(params), **sides})
     values = ", ".join(f"{name} {entry}" for name, entry in params.items())
     return text or (f"{code.replace('_', ' ')}: {values}" if values else code.replace("_", " "))

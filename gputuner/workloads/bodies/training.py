@@ -182,10 +182,10 @@ class TrainingStep:
         if self._queued:
             self._step()
             return
-        if self._switches.sdpa:
-            few = self._samples(min(self._batch, FEW))
-            switching.check_attention(lambda: self._forward(*few))
-        with switching.blamed_on(f"attention has no backend {self._switches.sdpa} here", switching.NO_KERNEL):
+        with switching.blamed_on(f"attention has no {self._switches.sdpa} backend here", switching.NO_KERNEL):
+            if self._switches.sdpa:
+                few = self._samples(min(self._batch, FEW))
+                switching.check_attention(lambda: self._forward(*few))
             self._begin()
 
     def _begin(self) -> None:
@@ -261,6 +261,7 @@ class TrainingStep:
             "channels_last": self._channels_last,
             "emulated": precisions.emulated(self._device, self._precision),
             "optimizer": self._optimizer_name,
+            "optimizer_as": switching.kind_of(self._optimizer, self._device),
             "autotune": torch.backends.cudnn.benchmark,
             "parameters": self._parameters,
         }

@@ -125,6 +125,16 @@ def with_kind(optimizer: torch.optim.Optimizer, kind: str) -> torch.optim.Optimi
         raise UnsupportedError(f"the optimizer {name} cannot be {kind} here: {failures.described(err)[0]}") from err
 
 
+def kind_of(optimizer: torch.optim.Optimizer, device: Device) -> str:
+    """How it steps: one of ``OPTIMIZERS``. Where it was told nothing torch takes groups on a card, else single weights."""
+    group = optimizer.param_groups[0]
+    if group.get("fused"):
+        return "fused"
+    if group.get("foreach") is None and "foreach" in group:
+        return "plain" if device.name == "cpu" else "foreach"
+    return "foreach" if group.get("foreach") else "plain"
+
+
 def _groups(optimizer: torch.optim.Optimizer) -> "list[dict[str, Any]]":
     return [
         {key: value for key, value in group.items() if key not in KINDS["plain"]} for group in optimizer.param_groups
