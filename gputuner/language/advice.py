@@ -15,7 +15,6 @@ from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
 
-
 SWITCHED = {"switches.best": "keep", "switches.memory": "free"}
 """Rules with a variant, by the param that tells it."""
 
@@ -95,10 +94,9 @@ def _words(entry: Advice) -> AdviceWords | None:
             key += ":fanless" if params.get("fanless") is True else ""
         case "jobs.one_or_two" if params.get("jobs") == 1:
             key = "jobs.one_or_two:one"
-        case _ if params.get(flag := SWITCHED.get(entry.id, "")) is True:
-            key = f"{entry.id}:{flag}"
         case _:
-            key = entry.id
+            flag = SWITCHED.get(entry.id, "")
+            key = f"{entry.id}:{flag}" if params.get(flag) is True else entry.id
     return ADVICE.get(key)
 
 
