@@ -44,7 +44,7 @@ def gather(lines: Iterable[str | bytes]) -> Observed | None:
         torch=_text(hello.get("torch")),
         ended="end" in by_kind,
         off=_text(off[0].get("why")) or "?" if off else None,
-        **_settings(settings, stepped=any(_sum([w], "steps") for w in windows)),
+        **_settings(settings, stepped=any(_sum([w], "seen") for w in windows)),
         **_times(windows, _number(hello.get("t"))),
         **_sums(windows),
         **_memory(windows, settings),
@@ -129,11 +129,13 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
     thread = [window for window in plain if _number(window.get("thread_s")) is not None]
     whole = len(thread) == len(plain)
     return {
-        "steps": int(_sum(windows, "steps")),
+        "steps": int(_sum(windows, "seen")),
         "step_s": spread(_thinned(step_s, MOST_STEPS)) if step_s else None,
         "step_series_s": tuple(_thinned([_sum([w], "training_s") / _sum([w], "steps") for w in settled], MOST_SERIES)),
         "accumulated": batches / steps if steps and batches else None,
         "other_optimizers": int(_sum(windows, "others")),
+        "timed_steps": steps,
+        "covered_steps": int(plain_steps),
         "training_s": training_s,
         "other_s": _sum(settled, "other_s"),
         "waited_s": min(_sum(settled, "waited_s"), training_s),
@@ -148,6 +150,8 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
         "cpu_s": _sum(plain, "cpu_s") if plain else None,
         "system_s": _known(plain, "system_s"),
         "thread_s": max(0.0, _sum(plain, "thread_s") - _sum(plain, "loading_cpu_s")) if plain and whole else None,
+        "loading_cpu_s": _sum(plain, "loading_cpu_s"),
+        "queued_s": _known(plain, "queued_s"),
         "minor_faults": _whole(_known(plain, "minor")),
         "major_faults": _whole(_known(plain, "major")),
         "operations_per_step": operations if operations > 0 else None,

@@ -56,6 +56,8 @@ class Observed:
     """Batches drawn per optimizer step."""
     other_optimizers: int = 0
     """Steps of further optimizers."""
+    timed_steps: int = 0
+    """Steps within ``training_s``."""
     training_s: float = 0.0
     other_s: float = 0.0
     """Intervals between steps that held an evaluation."""
@@ -77,6 +79,12 @@ class Observed:
     system_s: float | None = None
     thread_s: float | None = None
     """Processor time of the thread that steps, less what loading in it took."""
+    loading_cpu_s: float = 0.0
+    """Processor time that loading took in the thread that waited for it."""
+    queued_s: float | None = None
+    """Time in which the thread that steps was ready to run and had no core."""
+    covered_steps: int = 0
+    """Steps within ``covered_s``."""
     covered_s: float = 0.0
     """Wall time of the lines that hold steps and no evaluation, which processor time and faults are told of."""
     minor_faults: int | None = None

@@ -1,7 +1,8 @@
 # pyright: standard
-"""Notices that a program has imported torch, without importing it and at no cost where it never does."""
+"""Notices that a program has imported torch, without importing it and at no cost where it never does.
 
-from __future__ import annotations
+Loads no module that Python has not loaded by itself: not even ``__future__``.
+"""
 
 import sys
 

@@ -70,6 +70,7 @@ class Folding:
             self._strange()
             return
         self._strangers = 0
+        tally.seen += 1
         if behind is not None:
             tally.asked += 1
             tally.behind += behind

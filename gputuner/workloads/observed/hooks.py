@@ -16,7 +16,7 @@ from time import perf_counter, thread_time
 
 from .folding import BEGIN, DRAWN, SCALED, STEP
 from .record import FOLDER
-from .watch import Watch
+from .watch import MOST_NOTES, Watch
 
 
 def install(torch) -> Watch:
@@ -86,7 +86,7 @@ def _after_step(watch: Watch, compiling):
             behind = watch.card.behind_after_step() if watch.card.possible else None
             now_s = perf_counter()
             watch.notes.append((STEP, now_s, get_ident(), id(optimizer), watch.number(), behind))
-            if now_s >= watch.due_s:
+            if now_s >= watch.due_s or len(watch.notes) >= MOST_NOTES:
                 watch.stepped(optimizer, now_s)
         except Exception as error:
             if not watch.fail(error):

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 FIRST_PERIOD_S = 0.5
 """Least time between two lines at first …"""
-LINES_PER_PERIOD = 600
-"""… doubled after so many lines, so that a training of days keeps a short record …"""
-LONGEST_PERIOD_S = 30.0
-"""… and can still be followed."""
+LINES_PER_PERIOD = 400
+"""… doubled after so many lines: a line covers at most a 400th of the training, and a month takes 5500 of them."""
 STEPS_TOLD = 32
 """Step times that one line holds."""
+STEPS_KEPT = 256
+"""Step times that are kept for it; of more every second one, and so on."""
 FAR_MORE = 3
 """Times the usual number of batches between two steps from which on an evaluation was among them."""
 
@@ -26,7 +26,7 @@ class Period:
         """A line was written."""
         self._lines += 1
         if self._lines % LINES_PER_PERIOD == 0:
-            self.seconds = min(LONGEST_PERIOD_S, 2 * self.seconds)
+            self.seconds *= 2
 
 
 class Waits:
@@ -64,12 +64,14 @@ class Pace:
 
 
 class Tally:
-    """Sums of one line. Times in seconds."""
+    """Sums of one line. Times in seconds. ``seen`` counts all steps, ``steps`` those whose time is known."""
 
     def __init__(self, now_s: float) -> None:
         self.began_s = now_s
+        self.seen = 0
         self.steps = 0
         self.step_s: list[float] = []
+        self._stride = 1
         self.training_s = 0.0
         self.other_s = 0.0
         self.waited_s = 0.0
@@ -93,7 +95,11 @@ class Tally:
         """One optimizer step has ended, ``seconds`` after the one before it."""
         self.steps += 1
         self.training_s += seconds
-        self.step_s.append(seconds)
+        if self.steps % self._stride == 0:
+            self.step_s.append(seconds)
+            if len(self.step_s) >= STEPS_KEPT:
+                self.step_s = self.step_s[::2]
+                self._stride *= 2
         if waits is not None:
             self.waited_s += waits.waited_s
             self.first_s += waits.first_s
@@ -104,7 +110,7 @@ class Tally:
     def paused(self, seconds: float, waits: Waits) -> None:
         """An interval that held an evaluation has ended: no step time."""
         self.other_s += seconds
-        self.evaluation += waits.batches + waits.evaluation
+        self.evaluation += waits.evaluation or waits.batches
 
     def drawn(self, waits: Waits) -> None:
         """Batches that were drawn, whichever thread waited for them."""
@@ -122,6 +128,7 @@ class Tally:
         stride = -(-len(self.step_s) // STEPS_TOLD) or 1
         sums = {
             "s": round(now_s - self.began_s, 6),
+            "seen": self.seen,
             "steps": self.steps,
             "training_s": round(self.training_s, 6),
             "other_s": round(self.other_s, 6),

@@ -32,6 +32,8 @@ LOOK_EVERY = 8
 """… and then one in so many, which stands for those up to the next."""
 UNSTEPPED = 4
 """Periods after which a line is due though no optimizer stepped."""
+OF_THREAD = ("thread_s", "queued_s")
+"""Figures of the thread that writes: told only where it wrote the line before as well."""
 MOST_NOTES = 4096
 """Notes that are kept at most until they are summed."""
 MOST_LOADERS = 6
@@ -86,7 +88,7 @@ class Watch:
         return True
 
     def stepped(self, optimizer, now_s: float) -> None:
-        """An optimizer has stepped, and a line is due or the optimizer not yet read."""
+        """An optimizer has stepped, and a line is due or the notes are many."""
         if self._optimizer is None:
             self._optimizer = settings.of_optimizer(self._torch, optimizer)
         self.flush(now_s)
@@ -127,21 +129,24 @@ class Watch:
     def end(self) -> None:
         """The program ends."""
         if self.on and (self._record.begun or self.notes):
-            self.flush(time.perf_counter())
+            self.flush(time.perf_counter(), ending=True)
             self._record.write({"k": "end", "t": round(time.time(), 3)})
 
-    def flush(self, now_s: float) -> None:
-        """Sum up and write a line. Whoever comes while another thread does so, need not."""
+    def flush(self, now_s: float, *, ending: bool = False) -> None:
+        """Sum up, and write a line if one is due. Whoever comes while another thread does so, need not."""
         if not self._lock.acquire(False):
             return
         try:
-            self._flush(now_s)
+            notes, self.notes = self.notes, []
+            self._folding.fold(notes, self._tally)
+            if now_s >= self.due_s or ending:
+                self._write(now_s)
+            else:
+                self._tally.own_s += time.perf_counter() - now_s
         finally:
             self._lock.release()
 
-    def _flush(self, now_s: float) -> None:
-        notes, self.notes = self.notes, []
-        self._folding.fold(notes, self._tally)
+    def _write(self, now_s: float) -> None:
         if not self._record.begun:
             self._record.write({**settings.hello(self._torch), "t": round(time.time(), 3)})
         if self._lines % FACTS_EVERY in (0, 1) or not self._facts:
@@ -152,7 +157,7 @@ class Watch:
             before = self._usage.get(name)
             if name == "rss_peak":
                 line[name] = value
-            elif before is not None and (name != "thread_s" or self._usage.get("thread") == spent.get("thread")):
+            elif before is not None and (name not in OF_THREAD or self._usage.get("thread") == spent.get("thread")):
                 line[name] = round(value - before, 6)
         line.pop("thread", None)
         self._record.write(line)
@@ -185,6 +190,9 @@ def usage() -> dict[str, float]:
         "thread_s": time.thread_time(),
         "thread": threading.get_ident(),
     }
+    queued_s = _queued_s()
+    if queued_s is not None:
+        told["queued_s"] = queued_s
     if resource is not None:
         mine = resource.getrusage(resource.RUSAGE_SELF)
         told["system_s"] = mine.ru_stime
@@ -192,6 +200,15 @@ def usage() -> dict[str, float]:
         told["major"] = mine.ru_majflt
         told["rss_peak"] = mine.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return told
+
+
+def _queued_s() -> float | None:
+    """How long this thread was ready to run and had no core so far (s); None where the system does not say."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def ours(error: BaseException) -> bool:
