@@ -184,7 +184,12 @@ class Trials:
             if self._spares and runtime == "torch":
                 self._workers.start_one()
         if error == "out_of_memory":
-            return OutOfMemory(message=text, free_bytes=free if isinstance(free, int) else None)
+            needed = message.get("needed_bytes")
+            return OutOfMemory(
+                message=text,
+                free_bytes=free if isinstance(free, int) else None,
+                needed_bytes=needed if isinstance(needed, int) else None,
+            )
         if error == "sticky":
             return Lost(message=text)
         return UserCodeFailed(message=text, traceback=str(message.get("traceback", "")), reason=str(error))

@@ -21,7 +21,7 @@ from gputuner.experiments.trained import Setting, Trained, check, check_cost
 from gputuner.experiments.tune import LEAST_TRAINING_S
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
-from gputuner.experiments.tune_training import first_failed, skipped, training, usual_layout
+from gputuner.experiments.tune_training import first_failed, memory_short, skipped, training, usual_layout
 from gputuner.model.errors import DoesNotFit
 from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
@@ -173,7 +173,8 @@ def refuse_nothing(course: Course, shape: Shape) -> None:
         return
     match course.last:
         case OutOfMemory():
-            raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name)
+            told = memory_short(course, course.last)
+            raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name, **told)
         case UserCodeFailed():
             refuse(name, course.last)
         case _:

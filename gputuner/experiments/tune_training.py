@@ -74,16 +74,27 @@ def first_failed(course: Course, shape: Shape, result: Attempt, batch: int) -> G
     match result:
         case OutOfMemory() if batch > 1:
             return max(1, batch // 4)
-        case OutOfMemory(free_bytes=free):
-            before = course.context.free_bytes  # what was free when the trial failed had been taken by the trial itself
-            free = before if before is not None else free
-            extra: dict[str, Scalar] = {} if free is None else {"free_bytes": free}
+        case OutOfMemory():
+            extra = memory_short(course, result)
             yield from course.warn("does_not_fit", workload=shape.subject.name, batch=1, **extra)
         case UserCodeFailed(message=message, reason=reason) if reason != "unsupported":
             yield from course.warn("workload_failed", workload=shape.subject.name, message=message)
         case Done() | Lost() | UserCodeFailed():
             pass
     return None
+
+
+def memory_short(course: Course, failed: OutOfMemory) -> dict[str, Scalar]:
+    """What was free before a trial that ran out of memory, and what it needs at least, as far as both are known.
+
+    What was free when it failed had been taken by the trial itself.
+    """
+    before = course.context.free_bytes
+    free = before if before is not None else failed.free_bytes
+    if free is None:
+        return {}
+    needed = failed.needed_bytes
+    return {"free_bytes": free} if needed is None or needed <= free else {"free_bytes": free, "needed_bytes": needed}
 
 
 def _is_hole(known: Trained, setting: Setting, batch: int) -> bool:

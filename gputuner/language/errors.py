@@ -157,6 +157,10 @@ _WORKER: dict[str, str] = {
         "Nothing was measured: {workload} does not fit into the memory at batch {batch}; choose a smaller --batch-size."
     ),
     "nothing_fits": N_("Nothing was measured: not even one sample of {workload} fits into the memory."),
+    "nothing_fits:needed": N_(
+        "Nothing was measured: not even one sample of {workload} fits into the memory. It needs at least "
+        "{needed_bytes:bytes}, and {free_bytes:bytes} were free."
+    ),
     "training_failed": N_("Nothing was measured: {workload} ended with an error of its own.\n{where}"),
     "recipe_simulated": N_(
         "Your own training runs on a real card or on the processor (--gpu cpu), not on a simulated card."
@@ -286,6 +290,8 @@ def error(entry: GputunerError | str, params: Mapping[str, object] | None = None
     alone = f"{entry}:alone"
     if alone in ERRORS and any(value == "" for value in given.values()):
         entry = alone
+    if f"{entry}:needed" in ERRORS and "needed_bytes" in given:
+        entry = f"{entry}:needed"
     if entry not in ERRORS:
         return text or entry
     if "benchmark" in given and "reason" in given:

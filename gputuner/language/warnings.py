@@ -26,6 +26,11 @@ _RUN: dict[str, str] = {
         "{workload} does not fit even at batch {batch}: it needs more than the {free_bytes:bytes} of memory that were "
         "free. End what else holds memory, or make samples or model smaller; gradient checkpointing also helps."
     ),
+    "does_not_fit:needed": N_(
+        "{workload} does not fit even at batch {batch}: it needs at least {needed_bytes:bytes}, and "
+        "{free_bytes:bytes} were free. End what else holds memory, or make samples or model smaller; gradient "
+        "checkpointing also helps."
+    ),
     "lengths_vary": N_(
         "The samples that {workload} makes differ in length (here {shape}): what fits now may not fit when long ones "
         "meet. Let batch(n) make the longest."
@@ -101,6 +106,7 @@ SKIPS: dict[str, str] = {
 def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
+    code = f"{code}:needed" if code == "does_not_fit" and "needed_bytes" in params else code
     params = loading_named(params) if code in LOADING else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:

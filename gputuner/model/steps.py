@@ -214,6 +214,8 @@ class OutOfMemory:
 
     message: str
     free_bytes: int | None = None
+    needed_bytes: int | None = None
+    """At least so much it needs: what it held, and what it asked for when there was no more."""
     size_limit: bool = False
     """True if half the size works in a fresh process though the error did not name memory."""
 

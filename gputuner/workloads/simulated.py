@@ -232,7 +232,8 @@ class SimulatedWorker:
             self._trial = None
             wanted = trial.allocated_bytes / 2**30
             text = f"CUDA out of memory (simulated). Needed {wanted:.2f} GiB, {free / 2**30:.2f} GiB are free."
-            self._fail(t_ns, trial.id, "out_of_memory", text, free_bytes=free)
+            needed = int(trial.allocated_bytes * UNRELEASABLE)
+            self._fail(t_ns, trial.id, "out_of_memory", text, free_bytes=free, needed_bytes=needed)
             self._end(EXIT_OUT_OF_MEMORY)
             return
         self._show(trial.reserved_bytes)
@@ -344,7 +345,15 @@ class SimulatedWorker:
         self._settle()
 
     def _fail(
-        self, t_ns: int, trial_id: str, error: str, text: str, traceback: str = "", free_bytes: int | None = None
+        self,
+        t_ns: int,
+        trial_id: str,
+        error: str,
+        text: str,
+        traceback: str = "",
+        free_bytes: int | None = None,
+        needed_bytes: int | None = None,
     ) -> None:
+        told = {"id": trial_id, "error": error, "message": text, "traceback": traceback, "needed_bytes": needed_bytes}
         free = self._free_bytes() if free_bytes is None else free_bytes
-        self._tell(t_ns, "failed", id=trial_id, error=error, message=text, traceback=traceback, free_bytes=free)
+        self._tell(t_ns, "failed", **told, free_bytes=free)

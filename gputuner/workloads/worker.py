@@ -137,10 +137,27 @@ class Worker:
         free_bytes = None if broken else self._device.free_bytes()
         error = failures.classify(err, free_bytes, broken)
         text, traceback = failures.described(err)
-        self._fail(trial, error, text, traceback, free_bytes)
+        needed_bytes = self._needed_bytes(err) if error == failures.OUT_OF_MEMORY and not broken else None
+        self._fail(trial, error, text, traceback, free_bytes, needed_bytes)
         return {failures.OUT_OF_MEMORY: EXIT_OUT_OF_MEMORY, failures.STICKY: EXIT_STICKY}.get(error)
 
-    def _fail(self, trial: str, error: str, text: str, traceback: str = "", free_bytes: "int | None" = None) -> None:
+    def _needed_bytes(self, err: Exception) -> "int | None":
+        """At least so much a trial needs that ran out of memory: what it had at most, and what it asked for then."""
+        from gputuner.workloads.bodies import failures
+
+        requested = failures.requested_bytes(err)
+        held = self._device.memory().get("allocated_peak_bytes")
+        return None if requested is None or held is None else held + requested
+
+    def _fail(
+        self,
+        trial: str,
+        error: str,
+        text: str,
+        traceback: str = "",
+        free_bytes: "int | None" = None,
+        needed_bytes: "int | None" = None,
+    ) -> None:
         self._outbox.send(
             {
                 "kind": "failed",
@@ -149,6 +166,7 @@ class Worker:
                 "message": text,
                 "traceback": traceback,
                 "free_bytes": free_bytes,
+                "needed_bytes": needed_bytes,
             }
         )
 

@@ -1,5 +1,8 @@
 """``batch``: the examples of the docs really run; a broken recipe is told; nothing else is harmed."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +71,53 @@ def test_a_dry_run_of_a_recipe_runs_nothing_of_it(gputuner, tmp_path):
     assert ended.code == 0
     assert "it ran" not in ended.err + ended.out
     assert "not run" in ended.err
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from gputuner.cli.app import main
+
+code = main(sys.argv[1:])
+mapped = {Path(line.split()[-1]).name for line in Path("/proc/self/maps").read_text().splitlines() if "/" in line}
+held = sorted(name for name in mapped if name.startswith(("libcuda", "libtorch", "libc10", "libnvidia")))
+print(code, "torch" in sys.modules, "cuda" in sys.modules, held, file=sys.stderr)
+"""
+
+
+WIDE = """
+import torch
+from torch import nn
+
+
+def make():
+    loss = lambda model, batch: model(batch).square().mean()
+    return {"model": nn.Linear(1 << 18, 1), "batch": lambda n: torch.ones(n, 1 << 18), "loss": loss}
+"""
+"""A mebibyte a sample, and hardly anything to compute: memory is what limits it, within seconds."""
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_c044_the_parent_holds_no_context_of_a_card(gputuner, tmp_path):
+    """It loads no torch and maps neither CUDA's nor the driver's library, though children ran out of memory."""
+    (tmp_path / "wide.py").write_text(WIDE)
+    words = (
+        "batch",
+        "--recipe",
+        "wide.py:make",
+        "--limit-only",
+        "--precision",
+        "fp32",
+        "--minutes",
+        "1",
+        "--gpu",
+        "cpu",
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", PARENT, *words, "--memory-cap", "0.3", "--json", "--data-dir", str(tmp_path)],
+        env=gputuner.environment(), capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.stderr.rstrip().splitlines()[-1] == "0 False False []", ended.stderr
+    limit = next(p for p in json.loads(ended.stdout)["points"] if p["metric"] == "batch_limit")
+    assert "fails" in limit["extra"], "a child ran out of memory"

@@ -136,7 +136,7 @@ class Performer:
         need = sum(self.card.need(w.params) for w in works if w.workload not in ("matmul", "copy"))
         if need > self.card.usable * self.card.capacity:
             self.now_s += 6.0
-            return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20)
+            return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 20, needed_bytes=int(need))
         other_kind = self.card.probe_slows > 1.0 and works[0].memory_probe != self.probing
         self.probing = works[0].memory_probe
         restarts = len(works) > 1 or works[0].fresh or other_kind

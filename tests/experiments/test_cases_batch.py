@@ -49,7 +49,7 @@ def test_c038_a_hole_between_two_successes_does_not_end_the_search(lab):
 
 
 def test_c042_nothing_fits_beside_other_programs(lab):
-    """592 MiB are free, one sample needs 1110: no number, the free memory, and an exit code of its own."""
+    """592 MiB are free, one sample needs 1110: both are told, no size is, and the exit code is of its own."""
     card = case_card(lab, 8192 - 7600, 900.0, 210.0)
     heard = lab.Performed()
 
@@ -62,6 +62,8 @@ def test_c042_nothing_fits_beside_other_programs(lab):
         Heard(card).perform(Batch(**RECIPE).plan(lab.context_of(card, free_bytes=592 * MIB)))
     assert ended.value.exit_code is ExitCode.DOES_NOT_FIT
     assert [warned.params["free_bytes"] for warned in heard.warned] == [592 * MIB]
+    assert [warned.params["needed_bytes"] for warned in heard.warned] == [1110 * MIB]
+    assert (ended.value.params["free_bytes"], ended.value.params["needed_bytes"]) == (592 * MIB, 1110 * MIB)
     assert sizes(heard)[-1] == 1
     assert heard.points == []
 

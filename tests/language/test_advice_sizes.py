@@ -3,6 +3,7 @@
 import pytest
 
 from gputuner.language.advice import advice_why
+from gputuner.language.errors import error
 from gputuner.language.warnings import warning
 from gputuner.model.advice import Advice, Confidence
 
@@ -22,6 +23,9 @@ def test_c042_what_does_not_fit_is_told_with_free_memory_and_what_to_do():
     told = warning("does_not_fit", {"workload": "mine.py:make", "batch": 1, "free_bytes": 592 * MIB})
     assert "592 MiB" in told
     assert "End what else holds memory" in told
+    short = {"workload": "mine.py:make", "batch": 1, "free_bytes": 592 * MIB, "needed_bytes": 1110 * MIB}
+    for said in (warning("does_not_fit", short), error("nothing_fits", short)):
+        assert "needs at least 1.08 GiB, and 592 MiB were free" in said
 
 
 def test_c047_another_effective_batch_is_named_with_its_change():

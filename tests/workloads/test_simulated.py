@@ -228,6 +228,7 @@ def test_memory_ends_where_the_line_says(card_id, precision):
     assert fits["memory"]["reserved_peak_bytes"] <= capacity
     (failed,) = bench.trial("resnet50", precision=precision, batch=limit + 1, measure_s=0.2, trial="t3")
     assert (failed["kind"], failed["error"]) == ("failed", "out_of_memory")
+    assert failed["needed_bytes"] > failed["free_bytes"]
     assert bench.workers[0].exit_code == 5
     assert bench.card.free_bytes > capacity
 

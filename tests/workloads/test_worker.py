@@ -143,6 +143,7 @@ def test_out_of_memory_under_a_cap_is_told_and_ends_the_process(start_worker):
     worker = start_worker(cap=128 << 20)
     failed = worker.trial("matmul", {"precision": "fp32", "n": 8192})
     assert (failed["kind"], failed["error"]) == ("failed", "out_of_memory")
+    assert failed["needed_bytes"] > 128 << 20, "what was held and what was asked for exceed the cap"
     assert worker.wait() == 5
 
 

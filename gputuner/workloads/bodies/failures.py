@@ -1,5 +1,6 @@
 """From an exception in a trial to the word the engine understands."""
 
+import re
 import traceback
 
 OUT_OF_MEMORY = "out_of_memory"
@@ -61,6 +62,9 @@ LITTLE_BYTES = 512 << 20
 
 TRACEBACK_CHARS = 8000
 
+REQUESTED = re.compile(r"tried to allocate (\d+(?:\.\d+)?) ?(bytes|[KMGT]?i?B)\b", re.IGNORECASE)
+UNIT_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
 
 class UnsupportedError(Exception):
     """This torch or chip cannot do what the trial asks."""
@@ -103,6 +107,15 @@ def classify(err: BaseException, free_bytes: int | None = None, broken: bool = F
     if scarce and any(words in text for words in NEAR_MEMORY_WORDS):
         return OUT_OF_MEMORY
     return STICKY if broken else USER_CODE
+
+
+def requested_bytes(err: BaseException) -> "int | None":
+    """What an allocator could not give, as torch's allocators tell it; None where they do not."""
+    found = REQUESTED.search(str(err))
+    if found is None:
+        return None
+    unit = found[2].lower()
+    return int(float(found[1]) * UNIT_BYTES[unit[:-2] if unit.endswith("ib") else ""])
 
 
 def described(err: BaseException) -> tuple[str, str]:

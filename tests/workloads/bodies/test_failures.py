@@ -3,7 +3,14 @@ import weakref
 
 import pytest
 
-from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError, classify, described, release
+from gputuner.workloads.bodies.failures import (
+    UnsupportedError,
+    WrongResultError,
+    classify,
+    described,
+    release,
+    requested_bytes,
+)
 
 GIB = 1 << 30
 
@@ -24,6 +31,24 @@ MEMORY = [
 @pytest.mark.parametrize("text", MEMORY)
 def test_memory_is_recognised_by_its_words(text):
     assert classify(RuntimeError(text)) == "out_of_memory"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (MEMORY[0], 268435456),
+        (MEMORY[1], 16),
+        (MEMORY[4], 2 * GIB),
+        (
+            "CUDA out of memory. Tried to allocate 20.50 MiB (GPU 0; 23.64 GiB total capacity)",
+            20 * (1 << 20) + (1 << 19),
+        ),
+        ("could not create a primitive", None),
+        ("CUDA error: out of memory", None),
+    ],
+)
+def test_what_was_asked_for_is_read_off_the_allocators_words(text, told):
+    assert requested_bytes(RuntimeError(text)) == told
 
 
 def test_memory_is_recognised_by_the_class_in_every_torch():
