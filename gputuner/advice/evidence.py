@@ -105,7 +105,7 @@ def _setting(point: Point) -> tuple[str, bool]:
     return str(point.params["precision"]), bool(point.params.get("channels_last", False))
 
 
-LOADS = ("train_throughput", "matmul_rate", "copy_bandwidth", "co_run_gain")
+LOADS = ("train_throughput", "matmul_rate", "copy_bandwidth", "co_run_gain", "watch_step_time")
 
 
 def best_setting(evidence: Evidence, workload: str) -> tuple[tuple[str, bool], dict[int, Point]] | None:

@@ -1,6 +1,8 @@
 """The words of each rule and each open question; a key after a colon is a variant of its rule."""
 
 from gputuner.language.advice_form import AdviceWords
+from gputuner.language.advice_words_watching import ADVICE as WATCHING
+from gputuner.language.advice_words_watching import QUESTIONS as WATCHING_QUESTIONS
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
@@ -350,12 +352,12 @@ ADVICE: dict[str, AdviceWords] = {
             N_("One alone at its best batch does {alone_tuned} times."),
         ),
     ),
-    **NUMERICS,
     **LOADING,
+    **NUMERICS,
+    **WATCHING,
 }
 
 QUESTIONS: dict[str, str] = {
-    **NUMERICS_QUESTIONS,
     "nothing_measured": N_("Nothing has been measured on this card yet."),
     "training": N_("How fast this card trains has not been measured."),
     "own_training": N_("All this was measured with {workload}; your own training may differ: see docs/recipes.md."),
@@ -366,4 +368,6 @@ QUESTIONS: dict[str, str] = {
     "scattered": N_("Some figures scattered too much for advice; measure again when nothing else runs."),
     "steady_heat:unloaded": N_("How hot the card gets in a long run is not known; it was not loaded for long."),
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
+    **NUMERICS_QUESTIONS,
+    **WATCHING_QUESTIONS,
 }

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.advice_words_watching import METRICS as WATCHING
 from gputuner.language.numerics_words import METRICS as NUMERICS
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
@@ -156,6 +157,7 @@ METRICS: dict[str, str] = {
     "switches_gain": N_("chosen setting against PyTorch's own"),
     "advice_gain": N_("gain of an advice that was tried"),
     **NUMERICS,
+    **WATCHING,
     "null_difference": N_("difference of equal measurements"),
     "co_run_slowdown": N_("slowdown of two at once"),
     "co_run_gain": N_("two at once against in turn"),
