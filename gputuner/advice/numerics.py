@@ -17,6 +17,7 @@ from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.trajectory import Verdict
 from gputuner.analysis.trajectory_range import FP16_MAX, Peak, first_overflow, nearest
 from gputuner.model.advice import Advice, Question
+from gputuner.model.cards import Origin
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -81,7 +82,9 @@ def numerics_questions(evidence: Evidence) -> tuple[Question, ...]:
         ask("numerics_flat", f"{evidence.command} --minutes 15")
     names = {point.workload for point in evidence.points}
     if names and not any(":" in name for name in names):
-        ask("numerics_own", f"{OWN} --numerics", workload=next(iter(names)))
+        own = f"{OWN} --numerics"  # a recipe does not run on a simulated card
+        line = f"gputuner --cli {own}" if card.origin is Origin.SIMULATED else command(card, own)
+        found.append(Question(id="numerics_own", card=card.uuid, command=line, params={"workload": next(iter(names))}))
     if _chosen({str(p.params["precision"]): p for p in verdicts}):
         ask("numerics_rate", evidence.command.removesuffix(" --numerics"))
     return tuple(found)
@@ -205,7 +208,12 @@ def _told(point: Point) -> dict[str, Scalar]:
         "difference": point.value,
     }
     names = (
-        "steps", "tolerance", "end_loss", "fp32_end_loss", "first_bad_step", "skipped_steps", "skips_in_a_row",
-        "scale_last", "why", "stand_in",
+        "steps", "tolerance", "same_start", "end_loss", "fp32_end_loss", "first_bad_step", "skipped_steps",
+        "skips_in_a_row", "scale_last", "why", "stand_in",
     )  # fmt: skip
-    return params | {name: point.extra[name] for name in names if name in point.extra}
+    params |= {name: point.extra[name] for name in names if name in point.extra}
+    if params.get("skipped_steps") == 0:
+        del params["skipped_steps"]
+    if params.get("why") == "flat":
+        params["flat_steps"] = params["steps"]
+    return params

@@ -72,6 +72,8 @@ class Judgement:
     """Mean loss of the last third less that of the FP32 runs."""
     tolerance: float | None = None
     """What one more FP32 run might differ by."""
+    same_start: float | None = None
+    """The same difference to the FP32 run from the same start alone."""
     end_loss: float | None = None
     fp32_end_loss: float | None = None
     first_bad_step: int | None = None
@@ -140,7 +142,7 @@ def judge(losses: Losses, draws: Sequence[Losses], *, collapsed: bool = False, e
 
     Args:
         losses: of the format by step; NaN or infinite where they are no numbers.
-        draws: of the FP32 runs.
+        draws: of the FP32 runs, the one from the same start first.
         collapsed: whether its gradient scaler collapsed (``trajectory_scaler``).
         ended: whether the run was given up since its losses are no numbers.
     """
@@ -173,6 +175,7 @@ def _compared(losses: Losses, draws: Sequence[Losses], steps: int, bad: int | No
         steps=steps,
         difference=end - middle,
         tolerance=tolerance,
+        same_start=end - float(ends[0]),
         end_loss=end,
         fp32_end_loss=middle,
         first_bad_step=bad,

@@ -32,7 +32,8 @@ SWITCHES = N_(
     "Another question: which number format and switches (layout, torch.compile, attention, optimizer …) to train with."
 )
 NO_COMPILE = N_("With --switches: leave torch.compile out, which takes most of the time.")
-BATCH_SIZE = N_("With --loader or --switches: samples of a batch; by default one that a short climb finds.")
+BATCH_SIZE = N_("With --loader, --switches or --numerics: samples of a batch; by default one that is found by itself.")
+LARGEST = N_("No larger batch is tried or advised; by default as large as fits.")
 STAND_IN = "resnet50"
 DEFAULT_MINUTES, HURRIED_MINUTES, SWITCHES_MINUTES = 4.0, 2.0, 6.0
 
@@ -47,6 +48,7 @@ def batch(
     limit_only: Annotated[bool, Parameter(name="--limit-only", negative="", help=LIMIT_ONLY)] = False,
     numerics: Annotated[bool, Parameter(name="--numerics", negative="", help=NUMERICS)] = False,
     effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
+    largest_batch: Annotated[int, Parameter(name="--largest-batch", help=LARGEST)] = 0,
     loader: Annotated[bool, Parameter(name="--loader", negative="", help=LOADER)] = False,
     switches: Annotated[bool, Parameter(name="--switches", negative="", help=SWITCHES)] = False,
     no_compile: Annotated[bool, Parameter(name="--no-compile", negative="", help=NO_COMPILE)] = False,
@@ -64,10 +66,11 @@ def batch(
         limit_only: only what fits.
         numerics: whether the formats train as FP32 does.
         effective_batch: that accumulation is to keep.
+        largest_batch: no larger one is tried; 0: as large as fits.
         loader: ask how data should be loaded instead.
         switches: ask which number format and switches to train with instead.
         no_compile: without torch.compile.
-        batch_size: of these two questions; 0: found by itself.
+        batch_size: of these questions; 0: found by itself.
         options: the common options.
         context: streams and the way to the program.
 
@@ -86,6 +89,9 @@ def batch(
     asked = [name for name, given in questions.items() if given]
     if len(asked) > 1:
         raise UsageError("options_exclude", "two questions", first=asked[0], second=asked[1])
+    other = next((name for name in asked if name != "--limit-only"), None)
+    if largest_batch and other:
+        raise UsageError("options_exclude", "no search for a batch", first="--largest-batch", second=other)
     if recipe and options.dry_run:
         output = context.output(options)
         output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
@@ -98,6 +104,7 @@ def batch(
                 recipe=recipe,
                 folder=str(Path.cwd()),
                 precision=precision,
+                batch=batch_size,
                 minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
             ),
         )
@@ -141,5 +148,6 @@ def batch(
         limit_only=limit_only,
         minutes=usual if options.minutes is None else options.minutes,
         effective_batch=effective_batch,
+        largest_batch=largest_batch,
     )
     return measure(context, options, spec)

@@ -16,6 +16,7 @@ from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.numerics_check import LEAST_DRAWS, Check
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.model.errors import UsageError
 from gputuner.model.steps import Advise, Plan, told_recipe
 from gputuner.workloads.specs import check_precision, check_range
 from gputuner.workloads.specs_numerics import MOST_DRAWS, MOST_STEPS
@@ -55,6 +56,8 @@ class Numerics:
         check_minutes(self.minutes)
         if self.precision:
             check_precision(self.precision)
+        if self.precision == "fp32":
+            raise UsageError("numerics_fp32", "fp32 is what the others are compared with")
         check_range("batch", self.batch, 0, 1 << 20)
         check_range("steps", self.steps, 0, MOST_STEPS)
         check_range("seeds", self.seeds, LEAST_DRAWS, MOST_DRAWS)

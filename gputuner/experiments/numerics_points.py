@@ -1,4 +1,7 @@
-"""The figures of the numerical check: losses, the FP32 band, verdicts, and what autocast does."""
+"""The figures of the numerical check: losses, the FP32 band, verdicts, and what autocast does.
+
+Steps are told from 1 on.
+"""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -45,7 +48,7 @@ class NumericsPoints:
                 continue
             extra: dict[str, Scalar] = {"smoothed": float(line[step])}
             extra |= {k: v for k, v in run.steps[step].items() if k in ("grad_norm", "scale", "skipped")}
-            of: dict[str, Scalar] = {"precision": run.precision, "draw": run.draw, "step": step}
+            of: dict[str, Scalar] = {"precision": run.precision, "draw": run.draw, "step": step + 1}
             found.append(self._figure("train_loss", run.losses[step], of, extra, flags))
         return found
 
@@ -56,7 +59,7 @@ class NumericsPoints:
         for step in steps:
             sides = {"low": float(band.low[step]), "high": float(band.high[step])}
             extra: dict[str, Scalar] = {**sides, "draws": band.draws}
-            found.append(self._figure("train_loss_band", float(band.mean[step]), {"step": step}, extra))
+            found.append(self._figure("train_loss_band", float(band.mean[step]), {"step": step + 1}, extra))
         return found
 
     def verdict(self, run: Run, judged: Judgement, flags: Sequence[Flag], trace: ScalerTrace | None) -> Point:
@@ -65,9 +68,10 @@ class NumericsPoints:
         told = {
             "why": judged.why or None,
             "tolerance": judged.tolerance,
+            "same_start": judged.same_start,
             "end_loss": judged.end_loss,
             "fp32_end_loss": judged.fp32_end_loss,
-            "first_bad_step": judged.first_bad_step,
+            "first_bad_step": _counted(judged.first_bad_step),
             "first_bad_place": run.notes.get("first_bad_place"),
             "step_s": run.step_s,
             "weights_finite": run.notes.get("weights_finite"),
@@ -83,7 +87,7 @@ class NumericsPoints:
                 "scale_lowest": trace.scale_lowest,
                 "useful_share": trace.useful_share,
             }
-            told["first_bad_step"] = trace.first_bad_step
+            told["first_bad_step"] = _counted(trace.first_bad_step)
         extra |= {name: value for name, value in told.items() if value is not None}
         value = judged.difference if judged.difference is not None else 0.0
         of: dict[str, Scalar] = {"precision": run.precision, "verdict": judged.verdict.value}
@@ -134,9 +138,15 @@ def told_steps(count: int) -> list[int]:
 def reference(run: Run, steps: int) -> Judgement:
     """FP32's own line in the table of verdicts."""
     bad = next((step for step, loss in enumerate(run.losses) if not isfinite(loss)), None)
+    if run.half_weights:
+        return Judgement(verdict=Verdict.UNDECIDED, why="half", steps=steps)
     if bad is not None:
         return Judgement(verdict=Verdict.DIVERGED, why="not_finite", steps=steps, first_bad_step=bad)
     return Judgement(verdict=Verdict.REFERENCE, steps=steps)
+
+
+def _counted(step: int | None) -> int | None:
+    return None if step is None else step + 1
 
 
 def _stand_in(run: Run) -> bool:

@@ -25,7 +25,7 @@ class Run:
     """What each step told: ``loss``, ``grad_norm``, ``scale``, ``skipped`` as far as they are there."""
     notes: Notes
     step_s: float | None = None
-    """Median seconds per step."""
+    """Median seconds per step; of all but the first, which loads kernels, where there are more."""
     operations: tuple[tuple[Notes, Notes], ...] = ()
     """(params, notes) of operations that stay in FP32 under autocast."""
     traps: tuple[tuple[Notes, Notes], ...] = ()
@@ -36,6 +36,11 @@ class Run:
     def ended(self) -> str:
         """Why it made fewer steps than asked for: ``time``, ``failed``, ``not_finite``; empty: it made them all."""
         return str(self.notes.get("ended", ""))
+
+    @property
+    def half_weights(self) -> bool:
+        """Whether trained weights lie in half precision: such a run is no FP32 reference."""
+        return any(params.get("trap") in ("half_weights", "half_norm") for params, _ in self.traps)
 
     def failure(self) -> UserCodeFailed:
         """The training's own error in a step."""
@@ -56,6 +61,7 @@ def run_of(trial: Trial, precision: Precision, batch: int, draw: int) -> Run:
     steps = [part for part in trial.parts if "step" in part.params]
     losses = tuple(_number(part.notes.get("loss"), nan) for part in steps)
     seconds = [seconds for part in steps for seconds in part.iteration_s]
+    seconds = seconds[1:] or seconds
     return Run(
         precision=precision,
         batch=batch,

@@ -36,6 +36,7 @@ _USAGE: dict[str, str] = {
     "effective_batch_out_of_range": N_("The effective batch is {value}, but must lie between {low} and {high}."),
     "switch_unknown": N_("{name} cannot be {value}; it takes {known}."),
     "simulate_or_replay": N_("--simulate and --replay exclude each other; leave one out."),
+    "numerics_fp32": N_("The other number formats are compared with FP32; name one of these: tf32, fp16 or bf16."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
     "option_needs": N_("{option} goes with {other}; add that, or leave it out."),
     "loading_no_loader": N_(

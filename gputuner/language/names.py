@@ -185,6 +185,7 @@ WORKLOADS: dict[str, str] = {
     "allreduce": N_("all-reduce"),
     "loader": N_("data loader"),
     "launch": N_("launch"),
+    "stand_in": N_("a stand-in network"),
 }
 
 SOURCES: dict[str, str] = {

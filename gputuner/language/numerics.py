@@ -6,7 +6,8 @@ from gputuner.language import numerics_words as words
 from gputuner.language.numbers import MISSING, value
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.tables import Table
-from gputuner.language.words import _
+from gputuner.language.terms import flag
+from gputuner.language.words import _, listed
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -28,7 +29,7 @@ def losses(points: Sequence[Point]) -> Table:
     steps = sorted(band or {step for line in lines.values() for step in line})
     shown = sorted({steps[round(i * (len(steps) - 1) / (ROWS - 1))] for i in range(ROWS)}) if steps else []
     rows = tuple(
-        (str(step + 1), _band(band.get(step)), *(_smoothed(_nearest(line, step)) for line in lines.values()))
+        (str(step), _band(band.get(step)), *(_smoothed(_nearest(line, step)) for line in lines.values()))
         for step in shown
     )
     headers = (_("step"), _("FP32 band"), *(PRECISIONS.get(name, name) for name in lines))
@@ -55,7 +56,15 @@ def _smoothed(point: Point | None) -> str:
 def verdicts(points: Sequence[Point]) -> Table:
     """Each format's verdict, with its end loss, what it is judged with, and its gradient scaler."""
     found = [point for point in points if point.metric == "numerics_verdict"]
-    headers = (_("format"), _("verdict"), _("end loss"), _("FP32"), _("gradient scaler"), _("step"))
+    headers = (
+        _("format"),
+        _("verdict"),
+        _("end loss"),
+        _("FP32"),
+        _("gradient scaler"),
+        _("time per step"),
+        _("remarks"),
+    )
     rows = tuple(
         (
             PRECISIONS.get(str(point.params["precision"]), str(point.params["precision"])),
@@ -64,10 +73,11 @@ def verdicts(points: Sequence[Point]) -> Table:
             _reference(point),
             scaler(point),
             value(point.extra.get("step_s"), "s") if "step_s" in point.extra else "",
+            listed(flag(each) for each in point.flags),
         )
         for point in found
     )
-    return Table(headers=headers, rows=rows, right=(2, 3, 5), wraps=(1, 4)).without_empty()
+    return Table(headers=headers, rows=rows, right=(2, 3, 5), wraps=(1, 4, 6), least=(5,)).without_empty()
 
 
 def verdict(point: Point) -> str:
@@ -77,7 +87,7 @@ def verdict(point: Point) -> str:
     why, bad = str(point.extra.get("why", "")), point.extra.get("first_bad_step")
     reason = _(words.WHY[why]) if why in words.WHY else ""
     if told == "diverged" and isinstance(bad, int):
-        reason = _("{reason}, from step {step} on").format(reason=reason, step=bad + 1)
+        reason = _("{reason}, from step {step} on").format(reason=reason, step=bad)
     return _("{verdict}: {reason}").format(verdict=said, reason=reason) if reason else said
 
 

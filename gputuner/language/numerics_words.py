@@ -7,6 +7,7 @@ _ENDS = N_(
     "At the end (the last third of {steps} steps of {batch} samples) its loss is {end_loss} on average, that of FP32 "
     "{fp32_end_loss}; one more FP32 run would lie within {tolerance} of that."
 )
+_SAME = N_("The FP32 run from the same start differs by {same_start}.")
 _SKIPS = N_("The gradient scaler skipped {skipped_steps} steps, at most {skips_in_a_row} in a row.")
 _FIRST = N_("The first step that failed is {first_bad_step}.")
 _WHERE = N_("Found: {names} ({where}).")
@@ -17,6 +18,7 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Train {workload} in {precision}: its loss stays within what FP32 runs with other seeds differ by."),
         why=(
             _ENDS,
+            _SAME,
             N_("{alike} stayed within it too."),
             N_("The loss hardly fell in {flat_steps} steps; a longer run tells more."),
             _SKIPS,
@@ -26,7 +28,7 @@ ADVICE: dict[str, AdviceWords] = {
     "numerics.apart": AdviceWords(
         title=N_("{precision} trains worse than FP32"),
         action=N_("Do not train {workload} in {precision} as it is; {instead} is the way."),
-        why=(_ENDS, _SKIPS),
+        why=(_ENDS, _SAME, _SKIPS),
     ),
     "numerics.collapse": AdviceWords(
         title=N_("The gradient scale collapses in {precision}"),
@@ -163,6 +165,7 @@ WHY: dict[str, str] = {
     "not_finite": N_("the loss is no number"),
     "failed": N_("the training failed in it"),
     "fp32": N_("FP32 itself has no usable runs"),
+    "half": N_("its weights lie in half precision"),
 }
 """What a verdict rests on, where it is not the comparison of losses."""
 

@@ -28,6 +28,8 @@ DRAW, DATA = 7919, 104729
 """What a draw adds to the seed, and what the batches' own seed adds."""
 HOPELESS = 30
 """So many skipped steps in a row, or losses that are no numbers, and nothing changes any more."""
+SEARCHES = 3
+"""So many steps that failed are looked into for the place that overflows."""
 PEAKS = 8
 """So many places with the largest activations are told."""
 
@@ -80,6 +82,7 @@ class Numerics:
         self.work: dict[str, float] = {}
         self._told: dict[str, Fact] = {}
         self._ranges: dict[str, Range] = {}
+        self._searches = 0
 
     def parts(self, pace: Pace) -> "Iterator[Part]":
         """The forward pass looked at, the steps, the largest activations."""
@@ -126,7 +129,7 @@ class Numerics:
                 return
             t1_ns = time.monotonic_ns()
             bad = told.pop("loss_finite") is False
-            if (bad or told.get("skipped") is True) and lost == 0 and self._audited:
+            if (bad or told.get("skipped") is True) and lost == 0 and self._audited and self._searches < SEARCHES:
                 self._look_for_overflow(batch)
             lost = lost + 1 if bad or told.get("skipped") is True else 0
             yield Part(
@@ -164,6 +167,7 @@ class Numerics:
 
     def _look_for_overflow(self, batch: Any) -> None:
         """The first step that failed, once more: its weights are still those of before where it was skipped."""
+        self._searches += 1
         audit = self._watched(batch)
         self._keep(audit)
         first = next((place for place, seen in audit.ranges.items() if not seen.finite), None)
