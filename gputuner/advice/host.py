@@ -34,8 +34,8 @@ def governor_rule(evidence: Evidence) -> list[Advice]:
 def quota_rule(evidence: Evidence) -> list[Advice]:
     """``host.quota``: a container may use fewer cores than it sees; loaders sized by what it sees are throttled."""
     quota, cores = evidence.host_number("cgroup_quota_cores"), evidence.host_number("cores_logical")
-    if quota is None or cores is None or quota >= cores:
-        return []
+    if quota is None or cores is None or quota >= cores or evidence.of("loader_demand"):
+        return []  # where the loader was measured, its own advice says how many workers
     workers = max(1, int(quota) - 1)
     params: dict[str, Scalar] = {"quota": quota, "cores": int(cores), "workers": workers}
     return [

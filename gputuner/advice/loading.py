@@ -34,11 +34,12 @@ def loading_rule(evidence: Evidence) -> list[Advice]:
 
 
 def _at_most(evidence: Evidence) -> Gain | None:
-    """What a loader would gain that the training never waits for; None where it hardly waits."""
+    """What a loader would gain at most, which the training never waits for; None where it hardly waits."""
     best, demand = evidence.last("loader_best"), evidence.last("loader_demand")
     if best is None or demand is None or starvation(best.value, demand.value) < STARVES:
         return None
-    return Gain(value=demand.value / best.value - 1.0, unit="fraction")
+    most = demand.value / best.value - 1.0
+    return Gain(value=most, unit="fraction", low=0.0, high=most)
 
 
 def setting_rule(evidence: Evidence) -> list[Advice]:
@@ -168,7 +169,10 @@ def room_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
         workers = best.extra.get(f"{reason}_workers")
         if not isinstance(workers, int):
             continue
-        params: dict[str, Scalar] = {"workload": best.workload, "workers": workers, "batch": best.params["batch"]}
+        params: dict[str, Scalar] = {
+            "workload": best.workload, "workers": workers, "batch": best.params["batch"],
+            "pin": False, "persistent": False,
+        }  # fmt: skip
         for name in ("needs_bytes", "free_bytes", "prefetch"):
             if f"{reason}_{name}" in best.extra:
                 params[name] = best.extra[f"{reason}_{name}"]

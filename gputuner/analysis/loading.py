@@ -1,11 +1,10 @@
-"""A loader before a training: how many processes are worth trying, which number to take, what another setting gains.
+"""A loader before a training: whether more processes are worth trying, how many to take, what another setting gains.
 
 *Supply* is what the loader delivers alone, *demand* what the training eats of batches that lie on the device already,
 *fed* what the training does with the loader. Starvation is the share of the demand that the loader costs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log, sqrt
 from statistics import fmean
 
@@ -15,10 +14,6 @@ from gputuner.analysis.trials import ASSUMED_TRIALS, BETWEEN_TRIALS
 from gputuner.model.advice import Gain
 from gputuner.model.points import Point
 
-WORKER_BYTES = 200 << 20
-"""A loader process's own memory beside its batches, until one was measured."""
-MEMORY_SHARE = 0.7
-"""Of the memory that is available so much is used at most."""
 ENOUGH_WITHIN = 0.02
 """A training that is fed at less than this below its demand does not wait for its loader."""
 CHOSEN_WITHIN = 0.02
@@ -26,56 +21,6 @@ CHOSEN_WITHIN = 0.02
 KNEE_GAIN, SUPPLY_GAIN, PLENTY = 0.03, 0.1, 1.2
 """More processes are not tried where a doubling feeds the training less than the first faster, and the loader alone
 less than the second, or it delivers that many times the demand anyway."""
-CORES, HOST_MEMORY, SHARED_MEMORY = "cores", "host_memory", "shared_memory"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
-    """What the machine has for loader processes; None: not known, and then no bound."""
-
-    cores: int
-    memory_bytes: int | None = None
-    shared_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Why a setting is not tried."""
-
-    reason: str
-    needs_bytes: int = 0
-    free_bytes: int = 0
-
-
-def candidates(cores: int) -> tuple[int, ...]:
-    """Numbers of processes, fewest first: none, powers of two, and as many as there are cores."""
-    return tuple(sorted({0, cores, *(1 << power for power in range(cores.bit_length()) if 1 << power <= cores)}))
-
-
-def refusal(
-    room: Room, workers: int, prefetch: int, batch_bytes: int, worker_bytes: int | None = None, *, cores: bool = True
-) -> Refusal | None:
-    """Why ``workers`` processes with ``prefetch`` batches each cannot run; None: they can.
-
-    Shared memory holds workers × prefetch batches at most; host memory those and the processes themselves. ``cores``:
-    more processes than cores count as too many.
-    """
-    if workers == 0:
-        return None
-    if cores and workers > room.cores:
-        return Refusal(reason=CORES)
-    needs = workers * prefetch * batch_bytes
-    if room.shared_bytes is not None and needs > room.shared_bytes:
-        return Refusal(reason=SHARED_MEMORY, needs_bytes=needs, free_bytes=room.shared_bytes)
-    needs += workers * (WORKER_BYTES if worker_bytes is None else worker_bytes)
-    if room.memory_bytes is not None and needs > MEMORY_SHARE * room.memory_bytes:
-        return Refusal(reason=HOST_MEMORY, needs_bytes=needs, free_bytes=room.memory_bytes)
-    return None
-
-
-def fits_shared_memory(room: Room, batch_bytes: int, prefetch: int = 1) -> int | None:
-    """Most processes whose ready batches the shared memory holds; None: no bound is known."""
-    return None if room.shared_bytes is None else room.shared_bytes // max(1, prefetch * batch_bytes)
 
 
 def starvation(fed: float, demand: float) -> float:

@@ -12,12 +12,12 @@ from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
-from gputuner.analysis.loading import HOST_MEMORY, SHARED_MEMORY, pooled
+from gputuner.analysis.loading import pooled
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.loading_measure import Loaded, demand
-from gputuner.experiments.loading_search import refused_most, search
+from gputuner.experiments.loading_search import fewest_refused, search
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject
@@ -28,6 +28,7 @@ from gputuner.model.cards import Origin
 from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Advise, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
+from gputuner.workloads.bodies.loader_room import HOST_MEMORY, SHARED_MEMORY
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
 from gputuner.workloads.specs_recipe import RecipeSpec
@@ -184,14 +185,12 @@ def _told(course: Course, known: Loaded, best: LoaderSetting) -> Generator[Step,
     """Tell the setting to take, with what stood in the way of others."""
     points = known.fed[best]
     extra: dict[str, Scalar] = {"usual": best == known.usual, "measured": len(points)}
-    for reasons in ((SHARED_MEMORY,), (HOST_MEMORY,)):
-        refused = refused_most(known, reasons)
+    for reason in (SHARED_MEMORY, HOST_MEMORY):
+        refused = fewest_refused(known, reason)
         if refused is not None:
-            setting, reason = refused
-            why = known.refused[setting]
+            setting, figures = refused
             extra |= {f"{reason}_workers": setting.workers, f"{reason}_prefetch": setting.prefetch}
-            if why.needs_bytes:
-                extra |= {f"{reason}_needs_bytes": why.needs_bytes, f"{reason}_free_bytes": why.free_bytes}
+            extra |= {f"{reason}_{name}": value for name, value in figures.items()}
     params: dict[str, Scalar] = {
         "batch": known.spec.batch, "precision": known.spec.precision, "channels_last": known.spec.channels_last,
         **best.named(),

@@ -3,11 +3,12 @@
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 
-from gputuner.analysis.loading import Refusal, Room, starvation
+from gputuner.analysis.loading import starvation
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Lost, OutOfMemory, Part, Step, StepResult, Trial, UserCodeFailed, Work
+from gputuner.workloads.bodies.loader_room import WORKER_BYTES, Room
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
 
 Steps = Generator[Step, StepResult, None]
@@ -38,9 +39,10 @@ class Loaded:
     facts: dict[str, Scalar] = field(default_factory=lambda: {})
     supply: dict[LoaderSetting, list[Point]] = field(default_factory=lambda: {})
     fed: dict[LoaderSetting, list[Point]] = field(default_factory=lambda: {})
-    refused: dict[LoaderSetting, Refusal] = field(default_factory=lambda: {})
-    worker_bytes: int | None = None
-    """Memory of the largest loader process that was seen."""
+    refused: dict[LoaderSetting, tuple[str, dict[str, int]]] = field(default_factory=lambda: {})
+    """Why a setting was not tried, or failed, with the figures of it."""
+    worker_bytes: int = 0
+    """Memory of the largest loader process that was seen; 0: none was."""
 
     @property
     def room(self) -> Room:
@@ -50,6 +52,11 @@ class Loaded:
             memory_bytes=self._whole("host_memory_bytes"),
             shared_bytes=self._whole("shared_memory_bytes"),
         )
+
+    @property
+    def each_bytes(self) -> int:
+        """Memory of one process."""
+        return self.worker_bytes or WORKER_BYTES
 
     @property
     def batch_bytes(self) -> int:
@@ -159,7 +166,7 @@ def _tell(
         extra["usual"] = True
     size = part.notes.get("worker_bytes")
     if isinstance(size, int):
-        known.worker_bytes = max(size, known.worker_bytes or 0)
+        known.worker_bytes = max(size, known.worker_bytes)
     point = course.make.rate(
         "loader_supply" if part.params.get("phase") == ALONE else "loader_fed",
         known.name, "samples/s", part.work["samples"], _as_trial(part), conditions, params, extra=extra,
@@ -179,7 +186,7 @@ def _gap(course: Course, known: Loaded, setting: LoaderSetting, part: Part) -> S
     """Tell why a setting gave no rate; of its processes' making, it is remembered."""
     reason = str(part.notes.get("gap", "nothing_measured"))
     if reason not in ("nothing_measured", "out_of_time"):
-        known.refused[setting] = Refusal(reason=reason)
+        known.refused[setting] = (reason, {})
     told = {name: part.notes[name] for name in PARTICULARS if name in part.notes}
     yield from gap(course, setting, reason, **told)
 

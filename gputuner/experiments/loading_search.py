@@ -4,24 +4,15 @@ The user's setting of today comes first and last, the advised one in between (A 
 fills up on the way (files that lie in memory by then) is not taken for a gain.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import replace
 
-from gputuner.analysis.loading import (
-    at_knee,
-    candidates,
-    chosen,
-    enough,
-    epoch_saving,
-    pooled,
-    refined,
-    refusal,
-)
+from gputuner.analysis.loading import at_knee, chosen, enough, epoch_saving, pooled, refined
 from gputuner.experiments.course import Course
 from gputuner.experiments.loading_measure import Loaded, Steps, gap, supply
 from gputuner.model.points import Flag
-from gputuner.model.readings import Scalar
 from gputuner.model.steps import Step, StepResult
+from gputuner.workloads.bodies.loader_room import SHARED_MEMORY, candidates, refusal
 from gputuner.workloads.specs_loading import LoaderSetting
 
 BETTER = 0.02
@@ -59,7 +50,7 @@ def search(course: Course, known: Loaded) -> Generator[Step, StepResult, LoaderS
 def _workers(course: Course, known: Loaded, usual: LoaderSetting) -> Steps:
     """Numbers of processes, fewest first, up to the knee or the machine's room; then once or twice in between."""
     demand = known.demand.value if known.demand else 0.0
-    for workers in candidates(known.room.cores):
+    for workers in candidates(known.room.cores, known.room.cores):
         setting = replace(usual, workers=workers)
         if setting in known.fed:
             continue
@@ -86,7 +77,7 @@ def _skipped(course: Course, known: Loaded, usual: LoaderSetting, workers: int, 
     """Whether so few processes cannot feed half of the demand, and the time is short for trying them all."""
     supplied = _supplied(known, usual)
     single = max((rate / max(1, count) for count, rate in supplied.items()), default=0.0)
-    further = [count for count in candidates(known.room.cores) if count >= workers]
+    further = [count for count in candidates(known.room.cores, known.room.cores) if count >= workers]
     needed = sum(known.cost_s(count) for count in further) + KEPT_BACK * known.cost_s(1)
     return workers > 0 and workers != further[-1] and 2 * workers * single < demand and not course.fits(needed)
 
@@ -96,14 +87,17 @@ def _tried(
 ) -> Generator[Step, StepResult, bool]:
     """Measure ``setting`` if machine and time have room for it; what they have not is told."""
     room = known.room
-    too_many = not own or setting.workers > OVER_CORES * room.cores
-    refused = refusal(room, setting.workers, setting.prefetch, known.batch_bytes, known.worker_bytes, cores=too_many)
+    refused = refusal(
+        room,
+        setting.workers,
+        setting.prefetch,
+        known.batch_bytes,
+        worker_bytes=known.each_bytes,
+        beyond_cores=own and setting.workers <= OVER_CORES * room.cores,
+    )
     if refused is not None:
-        known.refused[setting] = refused
-        told: dict[str, Scalar] = {"cores": room.cores}
-        if refused.needs_bytes:
-            told = {"needs_bytes": refused.needs_bytes, "free_bytes": refused.free_bytes}
-        yield from gap(course, setting, refused.reason, **told)
+        reason, figures = known.refused[setting] = refused
+        yield from gap(course, setting, reason, **figures)
         return False
     if known.fed and not course.fits(known.cost_s(setting.workers), 2.0 * known.cost_s(setting.workers, again=True)):
         yield from gap(course, setting, "time")
@@ -114,6 +108,7 @@ def _tried(
 def _switches(course: Course, known: Loaded, best: LoaderSetting) -> Generator[Step, StepResult, LoaderSetting]:
     """Batches ready, pinned memory, kept processes: each alone, kept where it gains."""
     label, phase = "loading_switch", "switch"
+    best = yield from _fewer_ready(course, known, best)
     if best.workers and not known.fixed("prefetch_factor"):
         for _ in range(REFINE_AT_MOST):
             more = replace(best, prefetch=2 * best.prefetch)
@@ -129,6 +124,16 @@ def _switches(course: Course, known: Loaded, best: LoaderSetting) -> Generator[S
         if (yield from _tried(course, known, other, label, phase)) and _keeps(known, other, best):
             best = other
     return best
+
+
+def _fewer_ready(course: Course, known: Loaded, best: LoaderSetting) -> Generator[Step, StepResult, LoaderSetting]:
+    """Where shared memory has no room for more processes: one batch ready in each instead."""
+    refused = fewest_refused(known, SHARED_MEMORY)
+    if refused is None or refused[0].prefetch == 1 or known.fixed("prefetch_factor"):
+        return best
+    fewer = replace(refused[0], prefetch=1)
+    measured = yield from _tried(course, known, fewer, "loading_switch", "switch")
+    return fewer if measured and _better(known, fewer, best) else best
 
 
 def _better(known: Loaded, one: LoaderSetting, than: LoaderSetting) -> bool:
@@ -222,8 +227,7 @@ def _rates(usual: LoaderSetting, rates: dict[LoaderSetting, float]) -> dict[int,
     return {s.workers: rate for s, rate in rates.items() if replace(s, workers=usual.workers) == usual}
 
 
-def refused_most(known: Loaded, reasons: Iterable[str]) -> tuple[LoaderSetting, str] | None:
-    """The setting with the fewest processes that was refused or failed for one of ``reasons``, and which."""
-    wanted = set(reasons)
-    found = [(s, r.reason) for s, r in known.refused.items() if r.reason in wanted]
+def fewest_refused(known: Loaded, reason: str) -> tuple[LoaderSetting, dict[str, int]] | None:
+    """The setting with the fewest processes that was refused, or failed, for ``reason``, and the figures of it."""
+    found = [(setting, figures) for setting, (why, figures) in known.refused.items() if why == reason]
     return min(found, key=lambda each: each[0].workers, default=None)

@@ -35,8 +35,7 @@ REASONS: dict[str, str] = {
         'too many open files (raise `ulimit -n`, or torch.multiprocessing.set_sharing_strategy("file_system"))'
     ),
     "worker_died": N_("a process of the loader died: {message}"),
-    "worker_failed": N_("a process of the loader failed: {cause}"),
-    "worker_failed:message": N_("a process of the loader failed: {message}"),
+    "worker_failed": N_("a process of the loader failed: {message}"),
     "card_in_worker": N_(
         "the data set uses the card inside of a loader process; leave that to the training, or start processes by spawn"
     ),
@@ -53,6 +52,7 @@ REASONS: dict[str, str] = {
     "needs_torchvision": N_("the photographs are JPEG files only where torchvision is installed"),
 }
 """Why a setting, or a decoder, was not measured. ``:failed``: it was tried, so there is no figure of what it needs."""
+TRIED = ("shared_memory", "host_memory")
 
 
 def setting(params: Mapping[str, object]) -> str:
@@ -62,7 +62,8 @@ def setting(params: Mapping[str, object]) -> str:
         parts = [_("no processes of its own")]
     else:
         parts = [_("one process") if workers == 1 else fill(N_("{workers} processes"), params)]
-        parts.append(fill(N_("{prefetch} batches ready in each"), params))
+        one = params.get("prefetch") == 1
+        parts.append(_("one batch ready in each") if one else fill(N_("{prefetch} batches ready in each"), params))
         if params.get("persistent") is True:
             parts.append(_("kept from epoch to epoch"))
     if params.get("pin") is True:
@@ -93,11 +94,8 @@ def named(params: Mapping[str, object]) -> dict[str, object]:
 
 def reason(which: str, params: Mapping[str, object]) -> str:
     """Why a setting of a loader was not measured."""
-    key = which
-    if which in ("shared_memory", "host_memory") and "needs_bytes" not in params:
-        key = f"{which}:failed"
-    elif which == "worker_failed" and "cause" not in params:
-        key = "worker_failed:message"
+    key = f"{which}:failed" if which in TRIED and "needs_bytes" not in params else which
+    params = {**params, "message": params.get("cause") or params.get("message")}
     return fill(REASONS[key], params) if key in REASONS else which.replace("_", " ")
 
 
@@ -169,10 +167,8 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("Too little shared memory for the loader"),
         action=N_("Give the container more shared memory (--shm-size, or --ipc=host)."),
         why=(
-            N_(
-                "{workers} processes with {prefetch} batches each need {needs_bytes:bytes} of it, and "
-                "{free_bytes:bytes} are free. Processes that find no room die of a bus error."
-            ),
+            N_("{needs_bytes:bytes} of it are needed by {loader}; {free_bytes:bytes} are free."),
+            N_("Processes that find no room die of a bus error."),
             N_("As many processes as there are cores need {wanted_bytes:bytes}."),
         ),
     ),
@@ -181,11 +177,7 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_(
             "Make the data set's own memory smaller (arrays instead of lists of objects), or use fewer processes."
         ),
-        why=(
-            N_(
-                "{workers} processes with their batches need {needs_bytes:bytes}, and {free_bytes:bytes} are available."
-            ),
-        ),
+        why=(N_("{needs_bytes:bytes} are needed by {loader}; {free_bytes:bytes} are available."),),
     ),
     "loading.one_core": AdviceWords(
         title=N_("The loader's processes are confined to one core"),

@@ -224,7 +224,7 @@ def _limited_by_counter(data: Column, t0_ns: int, t1_ns: int) -> float | None:
     times, values = data
     first, last = bisect_left(times, t0_ns), bisect_right(times, t1_ns) - 1
     span = times[last] - times[first] if last > first else 0
-    if span < WITHIN * (t1_ns - t0_ns):
+    if span <= 0 or span < WITHIN * (t1_ns - t0_ns):
         return growth(data, t0_ns, t1_ns)
     if any(values[i + 1] < values[i] for i in range(first, last)):
         return None

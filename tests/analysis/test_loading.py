@@ -7,22 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputuner.analysis.loading import (
-    Room,
     at_knee,
-    candidates,
     chosen,
     enough,
     epoch_saving,
     gain,
     refined,
-    refusal,
     starvation,
 )
 from gputuner.model.points import Point, Spread
-
-MIB = 1 << 20
-C061_BATCH = 64 * 3 * 224 * 224 * 4
-"""36.75 MiB."""
 
 
 def point(value, *, half=0.01, n=30):
@@ -31,31 +24,6 @@ def point(value, *, half=0.01, n=30):
         id=f"p{value}", card="c", metric="loader_fed", workload="w", params={}, value=value, unit="samples/s",
         spread=spread,
     )  # fmt: skip
-
-
-def test_c061_64_mib_of_shared_memory_hold_no_two_batches():
-    there = Room(cores=8, memory_bytes=32 << 30, shared_bytes=64 * MIB)
-    assert C061_BATCH == 36.75 * MIB
-    assert refusal(there, 0, 2, C061_BATCH) is None
-    refused = refusal(there, 1, 2, C061_BATCH)
-    assert refused is not None
-    assert (refused.reason, refused.needs_bytes, refused.free_bytes) == ("shared_memory", 73.5 * MIB, 64 * MIB)
-    assert refusal(there, 1, 1, C061_BATCH) is None
-
-
-def test_no_more_processes_than_cores_and_memory():
-    there = Room(cores=4, memory_bytes=2 << 30)
-    assert refusal(there, 4, 2, MIB) is None
-    assert refusal(there, 5, 2, MIB).reason == "cores"
-    assert refusal(there, 5, 2, MIB, cores=False) is None
-    measured = refusal(there, 4, 2, MIB, worker_bytes=400 * MIB)
-    assert (measured.reason, measured.needs_bytes) == ("host_memory", 4 * 402 * MIB)
-    assert refusal(Room(cores=64), 64, 8, 1 << 30) is None
-
-
-@pytest.mark.parametrize(("cores", "tried"), [(1, (0, 1)), (2, (0, 1, 2)), (6, (0, 1, 2, 4, 6)), (8, (0, 1, 2, 4, 8))])
-def test_candidates_end_at_the_cores(cores, tried):
-    assert candidates(cores) == tried
 
 
 def test_the_knee_of_the_training_or_of_the_loader():

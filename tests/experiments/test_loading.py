@@ -152,12 +152,13 @@ def test_kept_processes_are_advised_by_what_their_start_costs_an_epoch(lab):
 
 
 def test_c061_shared_memory_is_counted_before_and_the_sweep_goes_on(lab):
-    """64 MiB and batches of 36.75 MiB: one process with two batches does not fit, none does."""
+    """64 MiB and batches of 36.75 MiB: one process with two batches ready does not fit, with one it does."""
     facts = {"cores": 8, "shared_memory_bytes": 64 * MIB, "loader_batch_bytes": 38_535_168}
     host = Host(facts=facts)
     told = played(lab, host)
-    assert workers_tried(host) == [0]
-    (gap,) = [w for w in told.warned if w.code == "loading_gap"]
+    assert host.asked[:2] == [(0, 2, False, False), (1, 1, False, False)]
+    assert told.of("loader_best")[0].params["workers"] == 1
+    gap = next(w for w in told.warned if w.code == "loading_gap")
     assert gap.params["reason"] == "shared_memory"
     assert gap.params["needs_bytes"] == 73.5 * MIB
     advice = {each.id: each for each in told.advised.advice}["loading.shared_memory"]
@@ -167,7 +168,7 @@ def test_c061_shared_memory_is_counted_before_and_the_sweep_goes_on(lab):
 def test_c061_processes_that_die_of_a_bus_error_end_the_sweep_not_the_run(lab):
     told = played(lab, Host(fails={2: "shared_memory", 4: "shared_memory"}))
     assert told.of("loader_best")[0].params["workers"] == 1
-    assert [w.params["reason"] for w in told.warned if w.code == "loading_gap"] == ["shared_memory"]
+    assert [w.params["reason"] for w in told.warned if w.code == "loading_gap"] == 2 * ["shared_memory"]
     assert "loading.shared_memory" in [each.id for each in told.advised.advice]
 
 

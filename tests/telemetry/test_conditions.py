@@ -26,6 +26,16 @@ def test_medians_temperatures_and_count() -> None:
     assert found.memory_clock_mhz is None
 
 
+def test_a_window_without_length_says_nothing_whatever_was_read() -> None:
+    """As of a survey's setting that could not be measured."""
+    counted = [row(t, limited_power_ns=1000 * t, power_instant_w=100) for t in range(5)]
+    for samples in ([], [row(t, gpu_utilisation=0.5) for t in range(5)], counted):
+        found = conditions(samples, 3 * S, 3 * S)
+        assert found.duration_s == 0.0
+        assert found.energy_j is None
+        assert not found.limited_s
+
+
 def test_energy_comes_from_the_counter_even_across_a_hole() -> None:
     samples = [row(t, energy_j=1000 + 250 * t, power_instant_w=100) for t in (0, 0.5, 1, 1.5, 8, 8.5, 9, 9.5, 10)]
     assert conditions(samples, 1 * S, 9 * S).energy_j == pytest.approx(2000)

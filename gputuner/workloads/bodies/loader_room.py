@@ -101,16 +101,33 @@ def room() -> Room:
     return Room(cores=usable_cores(), memory_bytes=memory_left_bytes(), shared_bytes=shared_left_bytes())
 
 
-def refusal(there: Room, workers: int, prefetch: int, batch_bytes: int) -> "tuple[str, dict[str, int]] | None":
-    """Why ``workers`` processes with ``prefetch`` batches each cannot run, and the figures; None: they can."""
+def refusal(
+    there: Room,
+    workers: int,
+    prefetch: int,
+    batch_bytes: int,
+    *,
+    worker_bytes: int = WORKER_BYTES,
+    beyond_cores: bool = False,
+) -> "tuple[str, dict[str, int]] | None":
+    """Why ``workers`` processes with ``prefetch`` batches each cannot run, and the figures; None: they can.
+
+    Args:
+        there: what the machine has.
+        workers: processes.
+        prefetch: batches that each has ready.
+        batch_bytes: of a batch.
+        worker_bytes: a process's own memory beside its batches.
+        beyond_cores: more processes than cores may be tried.
+    """
     if workers == 0:
         return None
-    if workers > there.cores:
+    if workers > there.cores and not beyond_cores:
         return CORES, {"cores": there.cores}
     needs = workers * prefetch * batch_bytes
     if there.shared_bytes is not None and needs > there.shared_bytes:
         return SHARED_MEMORY, {"needs_bytes": needs, "free_bytes": there.shared_bytes}
-    needs += workers * WORKER_BYTES
+    needs += workers * worker_bytes
     if there.memory_bytes is not None and needs > MEMORY_SHARE * there.memory_bytes:
         return HOST_MEMORY, {"needs_bytes": needs, "free_bytes": there.memory_bytes}
     return None

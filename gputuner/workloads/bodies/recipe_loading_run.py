@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from torch.utils.data import DataLoader
 
+from gputuner.workloads.bodies.loader_feed import END_S
 from gputuner.workloads.bodies.recipe import RecipeError, tensors
 from gputuner.workloads.bodies.survey import Pace
 
@@ -131,18 +132,21 @@ class Batches:
                 self.begin()
 
     def again(self, pace: Pace) -> "float | None":
-        """End this epoch before its time and begin another; the seconds of the beginning. None: it cannot be ended.
+        """End this epoch before its time and begin another; seconds from its last batch to the first of the next.
 
-        Batches that are being made are taken first, as at the true end of an epoch.
+        Batches that are being made are taken first, as at the true end of an epoch. None: it cannot be ended.
         """
         if not hasattr(self._running, "_sampler_iter"):
             return None
         cast(Any, self._running)._sampler_iter = iter(())
+        last = time.perf_counter()
         try:
             while not pace.stopped():
                 self.take()
+                last = time.perf_counter()
         except StopIteration:
-            return self.begin()
+            self.begin()
+            return time.perf_counter() - last
         return None
 
     def processes(self) -> "list[int]":
@@ -222,8 +226,9 @@ class Batches:
             return samples
 
     def close(self) -> None:
-        """End the processes now rather than when the garbage is collected."""
+        """End the processes now rather than when the garbage is collected; all at once, for torch waits for each."""
         running, self._running, self._first = self._running, None, []
+        _ask_to_end(running)
         end = getattr(running, "_shutdown_workers", None)
         if end is not None:
             end()
@@ -234,3 +239,16 @@ class Batches:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _ask_to_end(running: Any) -> None:
+    """Tell every process of a running loader that it is over, and wait a moment for all of them."""
+    over, queues = getattr(running, "_workers_done_event", None), getattr(running, "_index_queues", ())
+    if over is None or getattr(running, "_shutdown", True):
+        return
+    over.set()
+    for queue in queues:
+        queue.put(None)
+    until = time.monotonic() + END_S
+    for process in running._workers:
+        process.join(max(0.0, until - time.monotonic()))

@@ -120,6 +120,14 @@ def test_host_memory_bounds_the_processes():
     assert (reason, figures["needs_bytes"]) == ("host_memory", 5 * each)
 
 
+def test_what_was_seen_of_a_process_counts_and_a_present_setting_may_exceed_the_cores():
+    there = Room(cores=4, memory_bytes=2 << 30, shared_bytes=None)
+    assert refusal(there, 4, 2, MIB) is None
+    assert refusal(there, 5, 2, MIB, beyond_cores=True) is None
+    reason, figures = refusal(there, 4, 2, MIB, worker_bytes=400 * MIB)
+    assert (reason, figures["needs_bytes"]) == ("host_memory", 4 * 402 * MIB)
+
+
 @pytest.mark.parametrize(
     ("cores", "most", "expected"),
     [
