@@ -20,6 +20,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _front_end(arguments: list[str]) -> int:
     match arguments[:1]:
         case ["--cli"]:
+            if arguments[1:2] == ["watch"]:
+                from gputuner.cli.watch_signals import hold
+
+                hold()
             from gputuner.cli.app import main as cli
 
             code = cli(arguments[1:])
@@ -29,6 +33,8 @@ def _front_end(arguments: list[str]) -> int:
         case ["--collector"]:
             from gputuner.telemetry.collector import main as collector
 
+            if hasattr(signal, "pthread_sigmask"):
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever started us may hold signals
             return collector(arguments[1:])
         case ["--worker"]:
             from gputuner.workloads.worker import main as worker

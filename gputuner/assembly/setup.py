@@ -5,6 +5,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from gputuner.assembly import feeds, stages
 from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
+from gputuner.assembly.watching import begin
 from gputuner.catalog import load
 from gputuner.devices.selection import ALL, select
 from gputuner.engine.engine import Engine
@@ -22,6 +24,8 @@ from gputuner.engine.options import Options
 from gputuner.engine.run import Run
 from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.stage import Stage
+from gputuner.engine.watched import Launch
+from gputuner.engine.watched_begun import Begun
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.subject import own_recipe
@@ -196,6 +200,46 @@ class Setup:
             beside=tuple(card.uuid for card in beside),
         )
         return self.engine.start(spec, options)
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        hooks: bool,
+        to_stderr: bool = False,
+        folder: Path | None = None,
+        output: Path | None = None,
+        around: AbstractContextManager[object] | None = None,
+    ) -> Begun:
+        """Start a command of the user's: on our own streams, or apart where ``output``, a file, takes its words.
+
+        Raises:
+            CommandError: it cannot be started.
+            UsageError: the cards are simulated or replayed.
+        """
+        if self.origin is not Origin.MEASURED:
+            option = "--simulate" if self.simulate else "--replay"
+            raise UsageError("watch_real_only", f"{option}: a command runs on real cards", option=option)
+        apart = output is not None
+        launch = Launch(argv=tuple(argv), folder=folder, output=output, to_stderr=to_stderr, apart=apart)
+        return begin(launch, os.environ, hooks=hooks, collector_s=self._collector_s, around=around)
+
+    def watch(self, begun: Begun, cards: Sequence[CardInfo]) -> Run:
+        """Follow a command that has been started, and the cards; ends with it.
+
+        Raises:
+            NoCard: a card is not there.
+            StoreError: the session cannot be written.
+        """
+        from gputuner.experiments.watch import WatchCommand
+
+        spec = WatchCommand(command=begun.words, hooks=begun.hooks)
+        uuids = tuple(card.uuid for card in cards)
+        return self.engine.start(spec, Options(cards=uuids, following=begun.following))
+
+    def _collector_s(self) -> float:
+        """Processor time that the telemetry has used so far, in a process of its own."""
+        return (self._main_feed.status().own_cpu_s or 0.0) if "_main_feed" in self.__dict__ else 0.0
 
     def check(self, spec: Experiment) -> None:
         """Refuse what no card here could run.

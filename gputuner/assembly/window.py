@@ -1,6 +1,9 @@
 """What the window is handed: the same setup as the command line's, in the calls that pages make."""
 
 import os
+import secrets
+import signal
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,6 +14,7 @@ from gputuner.analysis.session_spread import SessionSpread
 from gputuner.assembly import feeds
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
+from gputuner.assembly.watching import WatchedRun
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.locks import holders
 from gputuner.engine.run import Run
@@ -20,7 +24,7 @@ from gputuner.experiments.record import Record
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.tune import Tune
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.errors import NoCard
+from gputuner.model.errors import NoCard, UsageError
 from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
 from gputuner.sessions.earlier import telling_spread
@@ -105,6 +109,27 @@ class WindowPorts:
             GputunerError: it cannot start.
         """
         return self._setup.start(Record(), self._chosen(cards))
+
+    def start_watch(
+        self, argv: tuple[str, ...], folder: Path | None, hooks: bool, cards: tuple[str, ...] = ()
+    ) -> WatchedRun:
+        """Start a command of the user's apart from the window, and follow it; ``cards`` empty: all there are.
+
+        Raises:
+            GputunerError: it cannot be started, or the cards are not real.
+        """
+        if not argv:
+            raise UsageError("watch_no_command", "no command was given")
+        chosen = self._chosen(cards) if cards else self._setup.cards()
+        output = paths(self._setup.data_dir).log / f"watch-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.log"
+        begun = self._setup.launch(argv, hooks=hooks, folder=folder, output=output)
+        try:
+            run = self._setup.watch(begun, chosen)
+        except BaseException:  # nobody would see it, or could end it
+            begun.send(signal.SIGTERM)
+            begun.forget()
+            raise
+        return WatchedRun(run, begun, output)
 
     def sessions(self, also: Sequence[Path] = ()) -> Sequence[Entry]:
         """All stored sessions, newest first, and before them the files named."""

@@ -7,12 +7,26 @@ from typing import TYPE_CHECKING, TextIO, cast
 
 from cyclopts import App, CycloptsError, Group
 
-from gputuner.cli import advise, batch, bench, compare, crash, devices, doctor, manual, monitor, record, sessions, tune
+from gputuner.cli import (
+    advise,
+    batch,
+    bench,
+    compare,
+    crash,
+    devices,
+    doctor,
+    manual,
+    monitor,
+    record,
+    sessions,
+    tune,
+    watch,
+)
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.running import Interrupted, undisturbed
 from gputuner.cli.streams import CODES, close_quietly, guarded, last_words
-from gputuner.cli.usage import asked_language, refuse_empty, usage_error
+from gputuner.cli.usage import asked_language, own_words, refuse_empty, usage_error
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, set_language
 from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageError
@@ -28,10 +42,13 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("tune", tune.tune, tune.ABOUT),
     ("bench", bench.bench, bench.ABOUT),
     ("batch", batch.batch, batch.ABOUT),
+    ("watch", watch.watch, watch.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),
 )
 """Commands that stand alone: name, function, one line of help."""
+USAGE = {"watch": "gputuner --cli watch [OPTIONS] -- COMMAND [ARGS...]"}
+"""How a command is written, where its words do not tell."""
 SESSION_COMMANDS = (
     *sessions.COMMANDS[:2],
     ("compare", compare.compare_sessions, compare.ABOUT),
@@ -44,7 +61,7 @@ def build_app() -> App:
     """The commands, with help in the language in use."""
     app = _app("gputuner --cli", _(ABOUT), 0)
     for order, (name, command, about) in enumerate(COMMANDS):
-        app.command(command, name=name, help=_(about), sort_key=order)
+        app.command(command, name=name, help=_(about), sort_key=order, usage=USAGE.get(name))
     group = _app("sessions", _(sessions.ABOUT), len(COMMANDS))
     for order, (name, command, about) in enumerate(SESSION_COMMANDS):
         group.command(command, name=name, help=_(about), sort_key=order)
@@ -75,7 +92,7 @@ def main(argv: Sequence[str], open_setup: "OpenSetup | None" = None) -> int:
         argv: the words after ``--cli``.
         open_setup: how to put the program together; None: as ``gputuner.assembly`` does.
     """
-    set_language(asked_language(argv))
+    set_language(asked_language(own_words(argv)))
     try:
         with guarded():
             return _flushed(list(argv), open_setup)
@@ -100,19 +117,22 @@ def _flushed(argv: list[str], open_setup: "OpenSetup | None") -> int:
 
 def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
     app = build_app()
+    ours = own_words(argv)
     try:
-        refuse_empty(argv)
+        refuse_empty(ours)
         command, bound, injected = app.parse_args(argv, print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        usage = usage_error(error, [name for name, *_rest in COMMANDS] + ["sessions"])
-        return _failed(_command_name(app, argv), usage, as_json="--json" in argv)
+        usage = usage_error(error, [name for name, *_rest in COMMANDS] + ["sessions"], dashes=len(ours) < len(argv))
+        return _failed(_command_name(app, ours), usage, as_json="--json" in ours)
     except UsageError as error:
-        return _failed(_command_name(app, argv), error, as_json="--json" in argv)
+        return _failed(_command_name(app, ours), error, as_json="--json" in ours)
     if "context" not in injected:
         command(*bound.args, **bound.kwargs)
         return int(ExitCode.DONE)
-    bound.arguments["context"] = Context(open_setup=open_setup or _assembly(), out=sys.stdout, err=sys.stderr)
-    return _perform(command, bound, _command_name(app, argv))
+    bound.arguments["context"] = Context(
+        open_setup=open_setup or _assembly(), out=sys.stdout, err=sys.stderr, dashes=len(ours) < len(argv)
+    )
+    return _perform(command, bound, _command_name(app, ours))
 
 
 def _perform(command: Callable[..., int], bound: BoundArguments, name: str) -> int:

@@ -20,6 +20,8 @@ class Context:
     open_setup: OpenSetup
     out: TextIO
     err: TextIO
+    dashes: bool = False
+    """Whether the command line holds ``--``, behind which another program's own words stand."""
 
     def output(self, options: Options) -> Output:
         """The command's streams."""

@@ -5,6 +5,7 @@ the first use of ``feed``, ``cards`` or ``select``, so that ``sessions`` and ``-
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,7 +14,7 @@ from gputuner.experiments.protocol import Experiment
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import GputunerError
-from gputuner.model.events import Event, Outcome, RunStarted, Warned
+from gputuner.model.events import CommandEnded, Event, Outcome, RunStarted, Warned
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint, TorchFingerprint
 from gputuner.model.planned import Rehearsed
@@ -21,6 +22,7 @@ from gputuner.model.points import Point
 from gputuner.telemetry.feed import Feed, Notice
 
 if TYPE_CHECKING:
+    from gputuner.engine.watched_begun import Begun
     from gputuner.experiments.benchmarks.benchmark import Machine
 
 
@@ -157,6 +159,10 @@ class Stored(Protocol):
         """All warnings."""
         ...
 
+    def command_ended(self) -> CommandEnded | None:
+        """What was seen of a watched command; None where none was."""
+        ...
+
     def close(self) -> None:
         """Close the file; idempotent."""
         ...
@@ -264,6 +270,31 @@ class Setup(Protocol):
         Raises:
             CardBusy: others compute on a card and ``share`` is False, or another run holds it.
             UsageError: the cards are replayed.
+        """
+        ...
+
+    def launch(
+        self,
+        argv: Sequence[str],
+        *,
+        hooks: bool,
+        to_stderr: bool = False,
+        around: AbstractContextManager[object] | None = None,
+    ) -> "Begun":
+        """Start a command of the user's, on the streams we were given; with ``to_stderr`` its output goes to stderr.
+
+        ``around`` is entered while its process is made.
+
+        Raises:
+            CommandError: it cannot be started.
+        """
+        ...
+
+    def watch(self, begun: "Begun", cards: Sequence[CardInfo]) -> Run:
+        """Follow a command that has been started, and the cards; ends with it.
+
+        Raises:
+            StoreError: the session cannot be written.
         """
         ...
 

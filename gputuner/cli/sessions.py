@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
-from gputuner.cli import bench_results, document, results
+from gputuner.cli import bench_results, document, results, watch_page
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, no_session_file
 from gputuner.cli.output import Output
@@ -24,6 +24,7 @@ from gputuner.model.events import Outcome
 ABOUT = N_("Stored sessions: list, show, compare, export, delete.")
 BENCH = "bench"
 """Sessions of benchmarks have a table of their own."""
+WATCH = "watch"
 _LIST = N_("List the stored sessions, the newest first.")
 _SHOW = N_("Show what a session found.")
 _EXPORT = N_("Write a session as CSV, JSON or Parquet.")
@@ -100,6 +101,9 @@ def show(
             output.pairs(_about(summary))
             if summary.experiment == BENCH:
                 bench_results.show_points(output, stored.points())
+            elif summary.experiment == WATCH and (ended := stored.command_ended()) is not None:
+                watch_page.show_ended(output, ended)
+                watch_page.show_judged(output, ended, *stored.advice())
             else:
                 _show_findings(output, stored, disputed)
             for warned in (*stored.warnings(), *disputed):
@@ -228,6 +232,8 @@ def session_document(
     body |= document.found(
         stored.points(), naming_sources(advice, disputed), questions, (*stored.warnings(), *disputed)
     )
+    if summary.experiment == WATCH:
+        body |= watch_page.ended_document(stored.command_ended())
     return body
 
 

@@ -23,9 +23,21 @@ SELECTION = "--gpu"
 _EXPECTED: dict[object, str] = {float: N_("a number"), int: N_("a whole number")}
 
 
-def usage_error(error: CycloptsError, commands: Sequence[str]) -> UsageError:
-    """The error in our words; ``commands`` are the names that exist at the top."""
+WATCH = "watch"
+"""Takes another program's words, behind ``--``."""
+
+
+def own_words(argv: Sequence[str]) -> list[str]:
+    """The words that are ours: those before ``--``."""
+    words = list(argv)
+    return words[: words.index("--")] if "--" in words else words
+
+
+def usage_error(error: CycloptsError, commands: Sequence[str], *, dashes: bool = False) -> UsageError:
+    """The error in our words; ``commands`` are the names that exist at the top, ``dashes``: there is a ``--``."""
     manual = " ".join(("gputuner --cli", *(error.command_chain or ()), "--help"))
+    if isinstance(error, UnknownOptionError) and not dashes and tuple(error.command_chain or ())[:1] == (WATCH,):
+        return UsageError("watch_no_dashes", str(error))
     match error:
         case UnknownOptionError():
             return _unknown_option(error, manual)

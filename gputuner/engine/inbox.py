@@ -45,7 +45,12 @@ class FeedEnded:
     """No tick will come any more (a recording is over)."""
 
 
-Item = FromWorker | WorkerGone | TickArrived | CancelRequested | FeedEnded
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandGone:
+    """The user's command that is followed has ended."""
+
+
+Item = FromWorker | WorkerGone | TickArrived | CancelRequested | FeedEnded | CommandGone
 
 
 class Inbox(Protocol):

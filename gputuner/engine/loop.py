@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from gputuner.engine.guard import Guard
-from gputuner.engine.inbox import CancelRequested, FeedEnded, FromWorker, TickArrived, WorkerGone
+from gputuner.engine.inbox import CancelRequested, CommandGone, FeedEnded, FromWorker, TickArrived, WorkerGone
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.stage import Stage
 from gputuner.model.samples import Sample
@@ -91,7 +91,7 @@ class Loop:
                     self._on_tick(item.tick)
                 case CancelRequested():
                     self._on_cancel(item)
-                case FeedEnded():
+                case FeedEnded() | CommandGone():
                     return None
                 case None:
                     now_ns = self.now_ns()

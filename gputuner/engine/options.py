@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from gputuner.engine.safety import SafetyLimits
+from gputuner.engine.watched_follow import Following
 from gputuner.model.steps import Warn
 
 
@@ -11,7 +12,7 @@ class Options:
     """Cards by UUID, whether to share them, the memory budget in bytes, the user's safety limits, and the seed.
 
     ``notes``: what the reader is to know from the start. ``beside``: UUIDs of further cards that an experiment may use
-    if they are idle (copies between cards).
+    if they are idle (copies between cards). ``following``: the user's command that a run of ``watch`` follows.
     """
 
     cards: tuple[str, ...]
@@ -21,3 +22,4 @@ class Options:
     seed: int = 0
     notes: tuple[Warn, ...] = ()
     beside: tuple[str, ...] = ()
+    following: Following | None = None

@@ -17,6 +17,7 @@ from gputuner.engine.sensors import SensorWatch
 from gputuner.engine.stage import Stage
 from gputuner.engine.teller import Teller
 from gputuner.engine.trials import Trials
+from gputuner.engine.watched_follow import Follower
 from gputuner.engine.workers import Workers, torch_fingerprint
 from gputuner.experiments.protocol import Experiment, PlanContext
 from gputuner.model.cards import CardInfo
@@ -51,6 +52,7 @@ class Performance:
     """Where further cards are locked; None: nowhere."""
     _ending: dict[str, object] = field(default_factory=lambda: {})
     _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
+    _follower: Follower | None = None
 
     def run(self) -> None:
         """Perform, end all workers on every path, and tell how it ended."""
@@ -132,8 +134,12 @@ class Performance:
             processes=self.stage.processes(card.uuid),
             budget_s=self.spec.expected_s(),
             free_bytes=None,
+            others=self.cards[1:],
         )
-        self._perform(Performer(loop, None, self.teller.tell, False), context, loop)
+        if self.options.following is not None:
+            self._follower = Follower(self.options.following, loop, self.stage, self.cards, self.teller.tell)
+        follow = None if self._follower is None else self._follower.follow
+        self._perform(Performer(loop, None, self.teller.tell, False, follow), context, loop)
 
     def _perform(self, performer: Performer, context: PlanContext, loop: Loop) -> None:
         interrupted = performer.perform(self.spec.plan(context))
@@ -197,6 +203,8 @@ class Performance:
             xids=tuple(x for x in tick.xids if x.card in ours),
             cards=tuple(c for c in tick.cards if c.uuid in ours),
         )
+        if self._follower is not None:
+            self._follower.take(tick)
         for sample in tick.samples:
             if sample.card in ours:
                 self._check_sensors(sample)

@@ -22,6 +22,8 @@ from gputuner.model.steps import (
     Advise,
     Cancelled,
     Done,
+    Follow,
+    Followed,
     Lost,
     OutOfMemory,
     Plan,
@@ -43,6 +45,7 @@ SETTLED_C = 0.5
 SETTLED_OVER_S = 5.0
 RESULT_NAMES: dict[type[StepResult], str] = {
     Done: "done",
+    Followed: "done",
     OutOfMemory: "out_of_memory",
     UserCodeFailed: "user_code_failed",
     Lost: "lost",
@@ -54,12 +57,23 @@ RESULT_NAMES: dict[type[StepResult], str] = {
 class Performer:
     """Performs the steps of one plan. It knows how, never why."""
 
-    def __init__(self, loop: Loop, trials: Trials | None, tell: Callable[..., None], shared: bool) -> None:
-        """``tell(EventClass, **fields)`` stores and passes on; ``shared`` marks every point."""
+    def __init__(
+        self,
+        loop: Loop,
+        trials: Trials | None,
+        tell: Callable[..., None],
+        shared: bool,
+        follow: Callable[[], StepResult] | None = None,
+    ) -> None:
+        """``tell(EventClass, **fields)`` stores and passes on; ``shared`` marks every point.
+
+        ``follow`` follows the user's command.
+        """
         self._loop = loop
         self._trials = trials
         self._tell = tell
         self._shared = shared
+        self._follow = follow
         self._index = 0
         self._total, self._total_known = 0, True
         self._end_ns: int | None = None
@@ -94,6 +108,9 @@ class Performer:
                 return self._timed(step.label, {}, step.at_most_s, lambda: self._settle(step.at_most_s))
             case Watch():
                 return self._timed(step.label, {}, step.duration_s or 0.0, lambda: self._watch(step.duration_s))
+            case Follow():
+                assert self._follow is not None, "there is no command to follow"
+                return self._timed(step.label, {}, 0.0, self._follow)
             case Report():
                 for point in step.points:
                     self._tell(PointMeasured, point=self._marked(point))

@@ -90,6 +90,22 @@ _USAGE: dict[str, str] = {
     "dry_run_no_experiment": N_("--dry-run is for experiments such as tune; this command measures nothing."),
 }
 
+_COMMANDS: dict[str, str] = {
+    "watch_no_command": N_("There is nothing to watch; write the command after --, as in: watch -- python train.py"),
+    "watch_no_dashes": N_(
+        "Write -- before the command, so that its options are told from ours: gputuner --cli watch -- python train.py"
+    ),
+    "watch_real_only": N_("A command runs on real cards, so {option} has no place here; leave it out."),
+    "watch_line": N_("This command line cannot be read: a quotation mark is not closed."),
+    "command_not_found": N_("The command {program} was not found; see its spelling and PATH."),
+    "command_interpreter": N_("{program} cannot be run: the program that its first line names is not there."),
+    "command_forbidden": N_("{program} cannot be run: it is no program, or your user may not run it (chmod +x)."),
+    "command_no_program": N_("{program} cannot be run: it is no program, and has no first line that names one (#!)."),
+    "command_failed": N_("{program} could not be started: {message}."),
+    "command_folder": N_("There is no folder {path}, so the command was not started."),
+    "command_output": N_("{path} cannot be written, so the command was not started."),
+}
+
 _CARDS: dict[str, str] = {
     "no_such_card": N_("There is no card {card} here; see what `gputuner --cli devices` lists."),
     "interpreter_forbidden": N_(
@@ -280,7 +296,7 @@ _FURTHER_CARD = N_("{sentence} It was the card [{card_index}] {card}, which work
 """After a stop for safety that another card than the run's own called for."""
 
 # A key ending in ``:alone`` is for a list that turned out empty.
-ERRORS: dict[str, str] = _ENDINGS | _USAGE | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY
+ERRORS: dict[str, str] = _ENDINGS | _USAGE | _COMMANDS | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY
 
 
 def error(entry: GputunerError | str, params: Mapping[str, object] | None = None, text: str = "") -> str:

@@ -53,6 +53,7 @@ STEPS: dict[str, str] = {
     **numerics_words.STEPS,
     "settle": N_("cooling down"),
     "record": N_("recording"),
+    "watch": N_("your command"),
 }
 
 RESULTS: dict[str, str] = {

@@ -23,6 +23,9 @@ KINDS: dict[str, type[Event]] = {
     "setting_changed": events.SettingChanged,
     "warned": events.Warned,
     "advice_given": events.AdviceGiven,
+    "command_started": events.CommandStarted,
+    "command_sampled": events.CommandSampled,
+    "command_ended": events.CommandEnded,
     "run_finished": events.RunFinished,
 }
 

@@ -21,6 +21,9 @@ class ExitCode(IntEnum):
     DEVICE = 7
     BAD_INPUT = 8
     CHECK_FAILED = 9
+    COMMAND_NOT_EXECUTABLE = 126
+    """A command to be watched cannot be run; this and the next as shells tell it."""
+    COMMAND_NOT_FOUND = 127
     INTERRUPTED = 130
 
 

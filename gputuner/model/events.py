@@ -7,9 +7,11 @@ from typing import Literal
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
+from gputuner.model.followed import CardHeld, FollowedProcess, TrainingNow, TreeNow
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Gap, Sample, XidSeen
+from gputuner.model.watched import Observed, TreeUse
 
 JsonValue = Scalar | None | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -203,6 +205,61 @@ class AdviceGiven:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandStarted:
+    """A command of the user's is followed; ``hooks``: hooks in its Python tell of its trainings.
+
+    ``command``: as it may be told, without secrets and folders.
+    """
+
+    kind: Literal["command_started"] = "command_started"
+    run_id: str
+    seq: int
+    t_ns: int
+    command: str
+    pid: int
+    hooks: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandSampled:
+    """The followed command's processes since the last look, and its memory on cards.
+
+    ``trainings``: the newest figures of its trainings; None: not read this time.
+    """
+
+    kind: Literal["command_sampled"] = "command_sampled"
+    run_id: str
+    seq: int
+    t_ns: int
+    tree: TreeNow
+    cards: tuple[CardHeld, ...] = ()
+    trainings: tuple[TrainingNow, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandEnded:
+    """The followed command has ended, and all that was seen of it.
+
+    ``exit_code``: 128 + n after ``signal`` n. ``left_running``: processes of its tree that live on. ``own_cpu_s``:
+    processor time that watching took, with its collector.
+    """
+
+    kind: Literal["command_ended"] = "command_ended"
+    run_id: str
+    seq: int
+    t_ns: int
+    exit_code: int | None
+    signal: int | None
+    duration_s: float
+    hooks: bool
+    use: TreeUse
+    observed: tuple[Observed, ...] = ()
+    processes: tuple[FollowedProcess, ...] = ()
+    left_running: int = 0
+    own_cpu_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
     """The run ended; always the last event.
 
@@ -234,5 +291,8 @@ Event = (
     | SettingChanged
     | Warned
     | AdviceGiven
+    | CommandStarted
+    | CommandSampled
+    | CommandEnded
     | RunFinished
 )

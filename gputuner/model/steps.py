@@ -9,6 +9,7 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
+from gputuner.model.watched import Observed, TreeUse
 
 Runtime = Literal["torch", "kernels"]
 Variables = tuple[tuple[str, str], ...]
@@ -107,6 +108,13 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Follow:
+    """Follow the user's command, which runs already, until it ends."""
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """Tell points (they are stored and shown)."""
 
@@ -141,7 +149,7 @@ class Total:
     known: bool = True
 
 
-Step = Work | Together | Settle | Watch | Report | Advise | Warn | Total
+Step = Work | Together | Settle | Watch | Follow | Report | Advise | Warn | Total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +217,14 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Followed:
+    """The command has ended: what its processes told of their trainings, and what it used."""
+
+    observed: tuple[Observed, ...]
+    use: TreeUse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutOfMemory:
     """The trial did not fit; the worker is gone."""
 
@@ -255,5 +271,5 @@ class Cancelled:
     """The user cancelled or the time budget of the run is used up; the run ends after this."""
 
 
-StepResult = Done | OutOfMemory | UserCodeFailed | Lost | Stopped | Cancelled
+StepResult = Done | Followed | OutOfMemory | UserCodeFailed | Lost | Stopped | Cancelled
 Plan = Generator[Step, StepResult, None]

@@ -13,6 +13,7 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import (
     AdviceGiven,
+    CommandEnded,
     Event,
     PointMeasured,
     RunFinished,
@@ -176,6 +177,10 @@ class SessionReader:
     def warnings(self) -> tuple[Warned, ...]:
         """All warnings, in order."""
         return tuple(event for event in self.events({"warned"}) if isinstance(event, Warned))
+
+    def command_ended(self) -> CommandEnded | None:
+        """What was seen of the command that was watched; None where none was, or its end was not seen."""
+        return next((e for e in self.events({"command_ended"}) if isinstance(e, CommandEnded)), None)
 
     def series(
         self,

@@ -1,0 +1,43 @@
+"""A command of the user's as a session may tell it: without secrets, folders of the user's, and long code."""
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+MOST_WORD, MOST_WORDS = 60, 40
+"""Longest word, and most words, of a command as it is told."""
+HIDDEN = "***"
+_SECRET = re.compile(r"(key|token|secret|passw|pwd|credential|auth)", re.IGNORECASE)
+_USER_IN_URL = re.compile(r"(://)[^/@\s]+@")
+
+
+def told_command(argv: Sequence[str]) -> tuple[str, ...]:
+    """A command as a session may tell it: no folders of the user's, no secrets, no long code."""
+    told: list[str] = []
+    hide = False
+    for word in argv[:MOST_WORDS]:
+        told.append(HIDDEN if hide else _told_word(word))
+        hide = word.startswith("-") and "=" not in word and bool(_SECRET.search(word))
+    return (*told, "…") if len(argv) > MOST_WORDS else tuple(told)
+
+
+def _told_word(word: str) -> str:
+    name, equals, value = word.partition("=")
+    if equals and _SECRET.search(name):
+        return f"{name}={HIDDEN}"
+    if equals and "://" not in name:
+        return _cut(f"{name}={_told_path(value)}")
+    return _cut(_told_path(word))
+
+
+def _told_path(word: str) -> str:
+    """A path from a root or a home on without its folders; an address without its user."""
+    if "://" in word:
+        return _USER_IN_URL.sub(r"\1", word)
+    path = PureWindowsPath(word) if PureWindowsPath(word).drive else PurePosixPath(word)
+    return path.name or word if path.is_absolute() or word.startswith("~") else word
+
+
+def _cut(word: str) -> str:
+    line = " ".join(word.split()) if "\n" in word else word
+    return line if len(line) <= MOST_WORD else f"{line[: MOST_WORD - 1]}…"
