@@ -51,3 +51,17 @@ def test_a_clear_step_is_found_within_one_window(before: int, after: int, drop: 
     level = 100.0 * np.concatenate([np.ones(before), np.full(after, 1.0 - drop)])
     noisy = level * (1.0 + rng.normal(0, 0.002, level.size))
     assert abs(free_stretch(list(noisy)) - before) <= 1
+
+
+@pytest.mark.parametrize(
+    "after", [[600] * 20 + [760] * 80, ([640] * 12 + [780] * 12) * 4, list(np.linspace(650, 790, 100))]
+)
+def test_what_the_level_does_after_the_drop_does_not_hide_it(after: list[float]):
+    assert abs(free_stretch([800.0] * 30 + after) - 30) <= 1
+
+
+@given(st.integers(8, 200), st.floats(0.001, 0.05), st.integers(0, 1000))
+def test_noise_alone_is_seldom_cut(n: int, noise: float, seed: int):
+    rates = 100.0 * (1.0 + np.random.default_rng(seed).normal(0, noise, n))
+    kept = free_stretch(list(rates))
+    assert kept == n or np.median(rates[:kept]) == pytest.approx(np.median(rates), rel=4 * noise)
