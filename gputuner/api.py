@@ -89,6 +89,7 @@ def find_batch_size(
     gpu: str | None = None,
     precision: str = "",
     limit_only: bool = False,
+    largest_batch: int = 0,
     images: bool = False,
     minutes: float = 4.0,
     memory_cap_gib: float | None = None,
@@ -109,6 +110,7 @@ def find_batch_size(
         gpu: card by UUID, unique prefix, PCI bus id, index or ``cpu``; None: the one that suits best.
         precision: the only number format to measure; empty: all that the card computes.
         limit_only: only what fits, without rates.
+        largest_batch: no larger batch is tried; 0: as large as fits.
         images: a recipe's input are images: both memory layouts are compared.
         minutes: time budget.
         memory_cap_gib: treat the card as having this much memory.
@@ -133,6 +135,7 @@ def find_batch_size(
         precision=precision,
         images=images,
         limit_only=limit_only,
+        largest_batch=largest_batch,
         minutes=minutes,
     )
     cap = None if memory_cap_gib is None else int(memory_cap_gib * 2**30)

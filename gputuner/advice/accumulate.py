@@ -130,6 +130,15 @@ def _epoch(own: DataSet, pair: Split) -> dict[str, Scalar]:
     return {**params, **windows, **({"remainder_one": pair.micro} if lonely else {})}
 
 
+def _at_once(evidence: Evidence, safe: Point, workload: str) -> dict[str, Scalar]:
+    """Why the effective batch is not taken at once: its owner would not, it does not fit safely, or it is slow."""
+    effective = evidence.effective_batch
+    asked = [p.extra["asked_most"] for p in evidence.of("batch_limit") if "asked_most" in p.extra]
+    if asked and int(asked[-1]) < effective and safe.workload == workload:
+        return {"asked_most": asked[-1]}
+    return {"does_not_fit" if safe.value < effective else "slow_at_once": effective}
+
+
 def _advice(
     evidence: Evidence,
     workload: str,
@@ -152,7 +161,7 @@ def _advice(
     }
     params |= _epoch(own, pair)
     if needed:
-        params["does_not_fit" if safe.value < evidence.effective_batch else "slow_at_once"] = evidence.effective_batch
+        params |= _at_once(evidence, safe, workload)
         params["largest"] = largest
     change = pair.other_change
     if pair.other_micro is not None and pair.other_steps is not None and change is not None:

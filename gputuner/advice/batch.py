@@ -14,6 +14,8 @@ REFERENCE_BATCH = 32
 """What people start from; on a CPU a quarter of it."""
 CLIFF = 0.9
 """A batch below this share of the best rate is not recommended, even where it fits."""
+WHOLE = ("asked_most", "data_set_limit", "size_most")
+"""What a limit that memory does not set is called by what sets it."""
 FIRST_PEAK = 1.2
 """From this ratio on the peak of the first step is told beside that of later ones."""
 
@@ -45,7 +47,9 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             "reference_rate": rates[reference],
             "largest_measured": max(rates),
             "largest_rate": rates[max(rates)],
-            "still_rising": choice.batch == max(rates) and knee(rates) is None,
+            "still_rising": choice.batch == max(rates)
+            and knee(rates) is None
+            and not _is_whole(evidence, choice.batch),
             "effective": evidence.effective_batch,
         }
         own = data_set(evidence, workload)
@@ -80,6 +84,11 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             )
         )
     return found
+
+
+def _is_whole(evidence: Evidence, batch: int) -> bool:
+    """Whether there is no larger batch, however much memory there is."""
+    return any(limit.extra.get(name) == batch for limit in evidence.of("batch_limit") for name in WHOLE)
 
 
 def _reference(evidence: Evidence, points: dict[int, Point]) -> int:
@@ -154,7 +163,7 @@ def _safe_params(limit: Point, safe: Point, evidence: Evidence) -> tuple[dict[st
     margin = safe.extra.get("margin", 0.0)
     if isinstance(margin, int | float) and margin > 0:
         params["margin"] = margin
-    whole = [name for name in ("data_set_limit", "size_most") if name in limit.extra]
+    whole = [name for name in WHOLE if name in limit.extra]
     if whole:
         params |= {name: limit.extra[name] for name in whole}
         if found:

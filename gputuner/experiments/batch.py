@@ -57,6 +57,8 @@ class Batch:
     """Time budget, minutes."""
     effective_batch: int = 256
     """Samples per optimizer step that gradient accumulation is to keep."""
+    largest_batch: int = 0
+    """No larger batch is tried or advised; 0: as large as fits."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense.
@@ -68,6 +70,7 @@ class Batch:
         if self.precision:
             check_precision(self.precision)
         check_range("effective_batch", self.effective_batch, 1, 1 << 20)
+        check_range("largest_batch", self.largest_batch, 0, 1 << 20)
         self.subject(cpu=False)
 
     def subject(self, *, cpu: bool) -> Subject:
@@ -124,6 +127,7 @@ class Batch:
         subject = self.subject(cpu=cpu)
         only: tuple[Precision, ...] = tuple(p for p in PRECISIONS if p == self.precision)
         usual = subject.name == "resnet50"
+        first = whole.first_batch if usual else FIRST_OF_RECIPE if self.recipe else FIRST_BATCH
         return replace(
             whole,
             subject=subject,
@@ -132,7 +136,7 @@ class Batch:
             bursts=(),
             copy_s=0.0,
             trainings=only or whole.trainings,
-            first_batch=whole.first_batch if usual else FIRST_OF_RECIPE if self.recipe else FIRST_BATCH,
+            first_batch=min(first, self.largest_batch or first),
             last_batch=whole.last_batch if cpu and usual else LAST_BATCH,
             layouts=subject.images,
             together_s=0.0,
@@ -140,7 +144,7 @@ class Batch:
         )
 
     def _measured(self, course: Course, shape: Shape) -> Plan:
-        known = Trained()
+        known = Trained(asked_most=self.largest_batch or None)
         if course.left_s < LEAST_TRAINING_S:
             yield from skipped(course, "training", LEAST_TRAINING_S)
             return

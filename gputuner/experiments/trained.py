@@ -65,6 +65,8 @@ class Trained:
     capacity_bytes: float | None = None
     data_set: int | None = None
     """Samples of the user's data set: no batch is larger."""
+    asked_most: int | None = None
+    """The largest batch that its owner would use."""
     batch_norm: bool = False
     """A batch of one sample cannot be trained on."""
     told_lengths: bool = False
@@ -72,8 +74,15 @@ class Trained:
 
     @property
     def most(self) -> int:
-        """No larger batch is tried: the data set, or what a trial takes at most."""
-        return min(self.data_set or LARGEST, LARGEST)
+        """No larger batch is tried: what its owner would use, the data set, or what a trial takes at most."""
+        return min(self.asked_most or LARGEST, self.data_set or LARGEST, LARGEST)
+
+    @property
+    def most_by(self) -> str:
+        """Which of these it is, as a figure names it."""
+        if self.asked_most == self.most:
+            return "asked_most"
+        return "data_set_limit" if self.data_set is not None else "size_most"
 
     @property
     def least(self) -> int:

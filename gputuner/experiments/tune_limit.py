@@ -275,14 +275,14 @@ def _limit_point(
     *,
     whole: bool = False,
 ) -> Point:
-    """``whole``: not memory limits it but the data set, or what a trial takes at most."""
+    """``whole``: not memory limits it but its owner's word, the data set, or what a trial takes at most."""
     extra: dict[str, Scalar] = {"predicted": predicted, "runs": bracket.runs, "size_limit": bracket.size_limit}
     if bracket.fails is not None:
         extra["fails"] = bracket.fails
     if known.capacity_bytes is not None:
         extra["capacity_bytes"] = int(known.capacity_bytes)
     if whole:
-        extra["data_set_limit" if known.data_set is not None else "size_most"] = value
+        extra[known.most_by] = value
     verified = value in bracket.ran if whole else bracket.tight
     params: dict[str, Scalar] = {**setting.named(), "verified": verified}
     flags = () if verified else (Flag.EXTRAPOLATED,)

@@ -45,6 +45,14 @@ def field_words(entry: "Field[Any]") -> FieldWords:
                 low=1,
                 high=1 << 20,
             )
+        case "largest_batch":
+            return FieldWords(
+                name=_("Largest batch"),
+                why=_("No larger batch is tried or advised."),
+                note=_("0: as large as fits"),
+                low=0,
+                high=1 << 20,
+            )
         case "seed":
             return FieldWords(
                 name=_("Seed"),

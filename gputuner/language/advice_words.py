@@ -54,6 +54,7 @@ _MEMORY_SOURCE = N_(
 )
 _SIZES = (
     N_("{ran} ran."),
+    N_("{asked_most} is the largest that you asked for; memory would hold more."),
     N_("{data_set_limit} is the whole data set: it limits the batch, not memory."),
     N_("{size_most} is the largest size that is tried; memory would hold more."),
     N_("{memory_fails} did not fit."),
@@ -158,6 +159,7 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("Gradient accumulation: {micro} × {steps}"),
         action=N_("Keep the effective batch of {effective} for {workload} as {steps} steps of {micro}."),
         why=(
+            N_("{asked_most} samples at once are the most that you asked for."),
             N_("{does_not_fit} samples at once do not fit safely in {precision}; {safe} do."),
             N_("{slow_at_once} samples at once fit, but are slower than {largest}."),
             N_("At {micro} the rate is {rate:samples/s}."),

@@ -1,10 +1,13 @@
 """Accumulation keeps the effective batch and is only proposed where it helps."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gputuner.advice.accumulate import accumulate_rule, split
+from gputuner.language.advice import advice_why
 from gputuner.model.advice import Confidence
 
 
@@ -119,3 +122,16 @@ def test_the_code_is_in_the_format_that_is_advised(lab):
     assert "autocast" in told.snippet
     assert "bfloat16" in told.snippet
     assert "batch norm" in told.snippet.lower()
+
+
+def test_an_owners_largest_batch_is_no_want_of_memory(lab):
+    limits = [
+        replace(p, extra={**p.extra, "asked_most": 64}) if p.metric == "batch_limit" else p
+        for p in lab.limits(64, 64, 64)
+    ]
+    evidence = lab.Evidence(card=lab.card(), points=(*lab.ladder()[:2], *limits))
+    (told,) = accumulate_rule(evidence)
+    assert (told.params["micro"], told.params["steps"]) == (64, 4)
+    assert told.params["asked_most"] == 64
+    assert "does_not_fit" not in told.params
+    assert "64 samples at once are the most that you asked for." in advice_why(told)

@@ -73,6 +73,27 @@ def test_no_energy_reported_is_no_answer(lab):
     assert len(told.of("train_throughput", phase="energy")) == 1
 
 
+@pytest.mark.parametrize("limit_only", [False, True])
+@pytest.mark.parametrize("largest", [48, 200])
+def test_no_batch_beyond_the_owners_largest_is_tried_or_advised(lab, limit_only, largest):
+    told = played(lab, Batch(**RECIPE, largest_batch=largest, limit_only=limit_only))
+    tried = [int(s.params["batch"]) for s in told.steps if isinstance(s, Work)]
+    assert max(tried) <= largest
+    (limit,), (safe,) = told.of("batch_limit"), told.of("batch_safe")
+    assert (limit.value, safe.value, limit.extra["asked_most"]) == (largest, largest, largest)
+    assert limit.params["verified"] is True
+    advised = {entry.id: entry.params for entry in told.advised.advice}
+    assert advised["batch.safe_limit"]["asked_most"] == largest
+    if not limit_only:
+        assert advised["batch.fastest"]["batch"] <= largest
+        assert advised["batch.fastest"]["still_rising"] is False
+
+
+def test_an_owners_largest_that_does_not_fit_changes_nothing(lab):
+    free, asked = (played(lab, Batch(**RECIPE, largest_batch=n)).of("batch_limit")[0] for n in (0, 1 << 18))
+    assert (asked.value, "asked_most" in asked.extra) == (free.value, False)
+
+
 def test_no_figure_says_where_the_users_files_lie(lab):
     told = played(lab, Batch(**RECIPE))
     assert all(w.params["folder"] == "/home/someone" for w in told.works("train_probe"))

@@ -75,7 +75,7 @@ def test_the_form_makes_the_spec_of_a_built_in(open_window, invented):
         window.ports.trainings
     )
     assert form.source.built_in.currentText() == "ResNet-50"
-    assert set(form.controls) == {"precision", "limit_only", "minutes", "effective_batch"}
+    assert set(form.controls) == {"precision", "limit_only", "minutes", "effective_batch", "largest_batch"}
     assert form.spec() == Batch(folder=str(Path.cwd())), "the form begins with what the command line begins with"
     form.set_values({"workload": "gpt", "precision": "fp16", "minutes": 7.0, "effective_batch": 64})
     assert form.spec() == Batch(
