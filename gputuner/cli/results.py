@@ -17,6 +17,8 @@ BEST = 3
 MODEL = "ResNet-50"
 ABOUT_TRAINING = ("train_throughput", "loader_demand", "train_loss")
 """Figures that are of one training."""
+WATCHED = "watch_"
+"""Begin of the metrics of a watched command."""
 _SUSTAINED = "sustained"
 _LITTLE = 0.01
 _POWER_LITTLE = N_(
@@ -156,6 +158,8 @@ def tried_line(point: Point) -> str:
 
 def model_of(points: Sequence[Point]) -> str:
     """Name of the built-in training that figures are about; empty: the user's own."""
+    if any(point.metric.startswith(WATCHED) for point in points):
+        return ""
     names = dict.fromkeys(point.workload for point in points if point.metric in ABOUT_TRAINING)
     return "" if any(":" in name for name in names) else listed(sentences.workload(name) for name in names) or MODEL
 

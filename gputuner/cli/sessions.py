@@ -1,10 +1,11 @@
 """``sessions``: the stored sessions: list, show, export, delete."""
 
 import os
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, cast, get_args
 
 from cyclopts import Parameter
 
@@ -98,7 +99,8 @@ def show(
             if markdown:
                 bench_results.show_markdown(output, summary.cards, stored.points())
                 return 0
-            output.pairs(_about(summary))
+            words = _command(stored)
+            output.pairs([*_about(summary), *([(_("command"), words)] if words else [])])
             if summary.experiment == BENCH:
                 bench_results.show_points(output, stored.points())
             elif summary.experiment == WATCH and (ended := stored.command_ended()) is not None:
@@ -314,6 +316,14 @@ def _about(entry: Summary) -> Sequence[tuple[str, str]]:
         (_("telemetry from"), sentences.source(entry.source)),
         (_("ended"), _ended(entry)),
     )
+
+
+def _command(stored: Stored) -> str:
+    """The command of a session of ``watch``, as it may be told."""
+    words = stored.started.spec.get("command")
+    if stored.summary().experiment != WATCH or not isinstance(words, (list, tuple)):
+        return ""
+    return shlex.join(str(word) for word in cast("Sequence[object]", words))
 
 
 def _began(entry: Summary) -> str:

@@ -6,6 +6,7 @@ from gputuner.language import numerics_words
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
+from gputuner.language.watch_causes import CAUSES
 from gputuner.language.words import N_, _, listed
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
@@ -88,6 +89,8 @@ _PARAMS: dict[str, str] = {
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),
+    "rank": N_("rank {value}"),
+    "pid": N_("process {value}"),
     "draw": N_("start {value}"),
     "steps": N_("{value} steps"),
     "operation": "{value}",
@@ -183,6 +186,8 @@ _WORDS: dict[str, dict[str, str]] = {
     "verdict": numerics_words.VERDICTS,
     "kept": numerics_words.KEPT,
     "trap": numerics_words.TRAPS,
+    "cause": CAUSES,
+    "autocast": {"off": N_("without autocast"), "float16": "autocast FP16", "bfloat16": "autocast BF16"},
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""

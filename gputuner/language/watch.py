@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.tables import Table
+from gputuner.language.watch_causes import CAUSES
 from gputuner.language.words import N_, _, listed, ngettext
 
 if TYPE_CHECKING:
@@ -12,20 +13,6 @@ if TYPE_CHECKING:
     from gputuner.model.followed import TrainingNow
     from gputuner.model.watched import CardUse, LoaderSeen, Observed, Sign, TimeSpent
 
-CAUSES: dict[str, str] = {
-    "data": N_("waiting for data"),
-    "host_launch": N_("the host, launching work"),
-    "host_other": N_("other work of the host"),
-    "compute": N_("computing"),
-    "memory_capacity": N_("too little memory"),
-    "memory_bandwidth": N_("reading and writing memory"),
-    "card_busy": N_("the card at work"),
-    "power": N_("the power limit"),
-    "heat": N_("heat"),
-    "shared": N_("others at the same time"),
-    "unknown": N_("not known"),
-}
-"""Where the time of a training goes, for a table."""
 SENTENCES: dict[str, str] = {
     "data": N_("It waits for data: the loader does not keep up."),
     "host_launch": N_(
