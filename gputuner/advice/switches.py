@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
+from gputuner.advice.switches_modules import modules_rule
 from gputuner.advice.switches_snippet import training
 from gputuner.analysis.roofline import lacks_tensor_cores
 from gputuner.analysis.switches import (
@@ -239,4 +240,4 @@ def _setting(setting: Setting, points: Sequence[Point]) -> TrainingSetting:
     )
 
 
-RULES = (switches_rule, memory_rule)
+RULES = (switches_rule, memory_rule, modules_rule)

@@ -23,10 +23,11 @@ KINDS = {"fused": "fused=True", "foreach": "foreach=True", "plain": "foreach=Fal
 def training(setting: Setting, *, cpu: bool) -> str:
     """A training loop with everything in ``setting``."""
     on = dict(setting.switches)
-    lines = [*_before_torch(on), *_imports(on), *_process(setting, cpu=cpu), *_model(setting), *_optimizer(on)]
+    once = [*_process(setting, cpu=cpu), *_model(setting), *_optimizer(on)]
     if setting.precision == "fp16":
-        lines.append(f'scaler = torch.amp.GradScaler("{_device(cpu)}")  # once, before the first epoch')
-    return "\n".join([*lines, "", *(_captured(setting) if on.get("cuda_graph") else _loop(setting, cpu=cpu))])
+        once.append(f'scaler = torch.amp.GradScaler("{_device(cpu)}")  # once, before the first epoch')
+    loop = _captured(setting) if on.get("cuda_graph") else _loop(setting, cpu=cpu)
+    return "\n".join([*_before_torch(on), *_imports(on), *once, *([""] if once else []), *loop])
 
 
 def _device(cpu: bool) -> str:

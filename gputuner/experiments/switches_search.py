@@ -21,6 +21,7 @@ from gputuner.analysis.switches import (
 from gputuner.experiments.course import Course
 from gputuner.experiments.precisions import support
 from gputuner.experiments.switches_memory import room
+from gputuner.experiments.switches_modules import modules
 from gputuner.experiments.switches_trial import (
     COMPILE_CPU_S,
     COMPILE_S,
@@ -83,6 +84,7 @@ def search(course: Course, shape: Shape, *, batch: int, compiling: bool) -> Step
     yield from _further(compared)
     yield from _confirmed(compared)
     yield from room(compared)
+    yield from modules(compared)
     yield from _told(compared)
 
 

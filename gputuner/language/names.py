@@ -154,6 +154,7 @@ METRICS: dict[str, str] = {
     "batch_fastest": N_("fastest batch"),
     "batch_least_energy": N_("batch with the least energy per sample"),
     "batch_room": N_("batch that memory would hold"),
+    "module_time": N_("one module, forward and backward"),
     "switches_gain": N_("chosen setting against PyTorch's own"),
     "advice_gain": N_("gain of an advice that was tried"),
     **NUMERICS,

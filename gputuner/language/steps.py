@@ -17,6 +17,7 @@ STEPS: dict[str, str] = {
     "copy": N_("memory copy"),
     "train_probe": N_("training step"),
     "train_energy": N_("training step, for its energy"),
+    "train_modules": N_("modules of the training one by one"),
     "train_switch": N_("training step, setting against setting"),
     "train_memory": N_("training step, for its memory"),
     "train_limit_below": N_("just below the predicted memory limit"),

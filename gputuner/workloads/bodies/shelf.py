@@ -34,6 +34,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "loader": "loader:Loader",
     "loading": "recipe_loading:Loading",
     "numerics": "numerics:Numerics",
+    "modules": "precision_modules:ModuleTimes",
 }
 """Workload → module of this package and class in it (or what makes the body)."""
 

@@ -215,6 +215,15 @@ class TrainingStep:
             self._scaler.step(self._optimizer)
             self._scaler.update()
 
+    @property
+    def model(self) -> nn.Module:
+        """What is trained."""
+        return self._model
+
+    def forward_once(self) -> None:
+        """One forward pass and the loss of a batch."""
+        self._forward(*self._source.take())
+
     def soak(self) -> str:
         """An evaluation pass, and a training step with a last, smaller batch: each needs memory of its own."""
         self._model.eval()

@@ -126,7 +126,7 @@ def with_kind(optimizer: torch.optim.Optimizer, kind: str) -> torch.optim.Optimi
 
 
 def kind_of(optimizer: torch.optim.Optimizer, device: Device) -> str:
-    """How it steps: one of ``OPTIMIZERS``. Where it was told nothing torch takes groups on a card, else single weights."""
+    """How it steps, one of ``OPTIMIZERS``: told nothing, torch takes groups on a card, single weights elsewhere."""
     group = optimizer.param_groups[0]
     if group.get("fused"):
         return "fused"
