@@ -7,19 +7,30 @@ Nothing here makes a context, waits for the card, or resets a figure that is the
 from __future__ import annotations
 
 import sys
+from threading import get_ident
+
+from .blame import ours
 
 
 class Card:
-    """The current device of a program that uses CUDA; silent until the program itself has begun to use it."""
+    """The current device of a program that uses CUDA; silent until the program itself has begun to use it.
+
+    Only the thread whose optimizer steps asks: while another thread captures a CUDA graph, a question from here would
+    spoil its capture.
+    """
 
     def __init__(self, torch) -> None:
         self._torch = torch
         self._cuda = torch.cuda
         self.possible = torch.version.cuda is not None
         self._ready = False
-        self._launched = None
-        self._ended = None
-        self._marked = False
+        self._events = {}
+        self._marked = None
+        self._thread = None
+
+    def forget(self) -> None:
+        """Let go of all events."""
+        self._events, self._marked = {}, None
 
     def ready(self) -> bool:
         """Whether the program has made its CUDA context."""
@@ -29,35 +40,47 @@ class Card:
 
     def before_step(self) -> None:
         """The host is about to launch the optimizer's kernels: mark where the card's work then ends."""
-        self._marked = False
+        self._marked = None
+        self._thread = get_ident()
         if not self.ready() or self._cuda.is_current_stream_capturing():
             return
-        if self._launched is None:
-            self._launched, self._ended = self._cuda.Event(), self._cuda.Event()
-        self._launched.record()
-        self._marked = True
+        device = self._cuda.current_device()
+        if device not in self._events:
+            self._events[device] = (self._cuda.Event(), self._cuda.Event())
+        self._events[device][0].record()
+        self._marked = device
 
     def behind_after_step(self) -> bool | None:
         """Whether the card still works on what was launched before the optimizer's step; marks the step's own end."""
-        if not self._marked or self._launched is None or self._cuda.is_current_stream_capturing():
+        if not self._may_ask():
             return None
-        behind = not self._launched.query()
-        if self._ended is not None:
-            self._ended.record()
+        launched, ended = self._events[self._marked]
+        if self._cuda.current_device() != self._marked:
+            self._marked = None
+            return None
+        behind = not launched.query()
+        ended.record()
         return behind
 
     def busy(self) -> bool | None:
         """Whether the card still works on the last step; None where that is not known."""
-        if not self._marked or self._ended is None or self._cuda.is_current_stream_capturing():
-            return None
-        return not self._ended.query()
+        return not self._events[self._marked][1].query() if self._may_ask() else None
+
+    def _may_ask(self) -> bool:
+        if self._marked is None or get_ident() != self._thread:
+            return False
+        return not self._cuda.is_current_stream_capturing()
 
     def memory(self) -> dict[str, object]:
         """The allocator's figures of the current device, bytes; empty before the context is made."""
         if not self.ready():
             return {}
-        device = self._cuda.current_device()
-        stats = self._cuda.memory_stats(device)
+        try:
+            stats = self._cuda.memory_stats(self._cuda.current_device())
+        except RuntimeError as error:  # an allocator of the program's own that keeps no statistics
+            if not ours(error):
+                raise
+            return {}
         told = {
             "allocated": stats.get("allocated_bytes.all.peak"),
             "reserved": stats.get("reserved_bytes.all.peak"),

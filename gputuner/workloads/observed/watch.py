@@ -14,6 +14,7 @@ import time
 
 from . import settings
 from .batches import Measure
+from .blame import ours
 from .card import Card
 from .folding import BATCH, DRAWN, EVALUATION, FIRST, OPENED, Folding
 from .record import Record, told
@@ -130,6 +131,7 @@ class Watch:
         """The program ends."""
         if self.on and (self._record.begun or self.notes):
             self.flush(time.perf_counter(), ending=True)
+            self.card.forget()
             self._record.write({"k": "end", "t": round(time.time(), 3)})
 
     def flush(self, now_s: float, *, ending: bool = False) -> None:
@@ -209,23 +211,3 @@ def _queued_s() -> float | None:
             return int(file.read().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return None
-
-
-def ours(error: BaseException) -> bool:
-    """Whether an error arose in our own work, not in a signal handler of the user's that ran in the midst of it.
-
-    Our hooks call torch and the standard library only, so a frame from elsewhere is a handler's.
-    """
-    homes = (os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.__file__), _home("torch"))
-    trace = error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        installed = os.sep + "site-packages" + os.sep in name and not name.startswith(homes[2])
-        if installed or not (name.startswith(homes) or name.startswith("<frozen")):
-            return False
-        trace = trace.tb_next
-    return True
-
-
-def _home(module: str) -> str:
-    return os.path.dirname(os.path.abspath(getattr(sys.modules.get(module), "__file__", None) or os.__file__))

@@ -1,7 +1,9 @@
 """What becomes of errors within the hooks: ours end ours, the user's go on to the user."""
 
 import json
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ pytestmark = pytest.mark.torch
 
 from gputuner.workloads.observed import hooks  # noqa: E402
 from gputuner.workloads.observed.batches import Measure, entries  # noqa: E402
+from gputuner.workloads.observed.card import Card  # noqa: E402
 from gputuner.workloads.observed.folding import BATCH, BEGIN, DRAWN, EVALUATION, SCALED, STEP, Folding  # noqa: E402
 from gputuner.workloads.observed.record import MOST_BYTES, Record  # noqa: E402
 from gputuner.workloads.observed.tally import Period, Tally  # noqa: E402
@@ -45,6 +48,93 @@ def test_an_error_of_ours_switches_us_off_and_is_told_once(tmp_path: Path):
     (line,) = file.read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["k"] == "off"
     assert "AttributeError" in json.loads(line)["why"]
+
+
+class Device:
+    """A CUDA device as torch shows it, whose work is done when the test says so."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number, self.done, self.capturing, self.made = number, True, False, 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def is_current_stream_capturing(self) -> bool:
+        return self.capturing
+
+    def current_device(self) -> int:
+        return self.number
+
+    def Event(self):
+        self.made += 1
+        return Event(self)
+
+
+class Event:
+    def __init__(self, device: Device) -> None:
+        self.device, self.of = device, None
+
+    def record(self) -> None:
+        assert not self.device.capturing
+        assert self.of in (None, self.device.number)
+        self.of = self.device.number
+
+    def query(self) -> bool:
+        assert not self.device.capturing
+        return self.device.done
+
+
+def card_of(device: Device) -> Card:
+    return Card(SimpleNamespace(cuda=device, version=SimpleNamespace(cuda="12.8")))
+
+
+def test_a_card_that_still_works_when_the_host_has_launched_all_is_behind():
+    device = Device()
+    card = card_of(device)
+    for done in (True, False):
+        device.done = done
+        card.before_step()
+        assert card.behind_after_step() is not done
+        assert card.busy() is not done
+    assert device.made == 2
+
+
+def test_a_capture_is_never_disturbed():
+    device = Device()
+    card = card_of(device)
+    card.before_step()
+    device.capturing = True
+    assert (card.behind_after_step(), card.busy()) == (None, None)
+    card.before_step()
+    device.capturing = False
+    assert card.behind_after_step() is None
+    card.before_step()
+    asked: list[bool | None] = []
+    other = threading.Thread(target=lambda: asked.append(card.busy()))
+    other.start()
+    other.join()
+    assert asked == [None]
+    assert card.busy() is False
+
+
+def test_each_device_has_its_own_marks():
+    device = Device()
+    card = card_of(device)
+    for number in (0, 1, 0):
+        device.number = number
+        card.before_step()
+        assert card.behind_after_step() is False
+    card.before_step()
+    device.number = 1  # changed within the step
+    assert card.behind_after_step() is None
+
+
+def test_an_allocator_without_statistics_leaves_only_its_figures_out():
+    device = Device()
+    device.memory_stats = torch.ones(2).view  # fails within torch: two numbers are not none
+    with pytest.raises(RuntimeError):
+        device.memory_stats(0)
+    assert card_of(device).memory() == {}
 
 
 class Boobytrap:

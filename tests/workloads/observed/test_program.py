@@ -56,7 +56,8 @@ def test_a_training_is_seen_and_computes_the_same(tmp_path: Path):
     assert seen.evaluation_batches == 9  # of the last epoch's evaluation no step followed
     loader = seen.loaders[0]
     assert (loader.num_workers, loader.batch_size, loader.prefetch_factor, loader.pin_memory) == (2, 8, 3, False)
-    assert seen.timed_steps == 20  # neither the first, nor the three after an evaluation
+    timed = sum(json.loads(line).get("steps", 0) for line in told.lines)
+    assert timed == 20  # neither the first, nor the three after an evaluation
     assert seen.operations_per_step is not None
     assert seen.operations_per_step > 2 * 5
 
