@@ -14,6 +14,7 @@ from gputuner.advice.numerics_snippets import (
 )
 from gputuner.advice.questions import OWN, command
 from gputuner.advice.snippets import precision as precision_snippet
+from gputuner.analysis.headlines import NUMERICAL
 from gputuner.analysis.trajectory import Verdict
 from gputuner.analysis.trajectory_range import FP16_MAX, Peak, first_overflow, nearest
 from gputuner.model.advice import Advice, Question
@@ -22,7 +23,6 @@ from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 VERDICT = "numerics_verdict"
-METRICS = frozenset({VERDICT, "train_loss", "train_loss_band", "autocast_kept", "numerics_trap", "activation_peak"})
 PREFERRED = ("bf16", "fp16", "tf32")
 """Of formats that all train as FP32 does: halves the memory of activations and needs no scaler; needs one; neither."""
 WRONG, CARE, SMALL = 30.0, 10.0, 3.0
@@ -32,6 +32,7 @@ TRAPS = {
     "half_weights": ("numerics.half_weights", WRONG, half_weights),
     "half_norm": ("numerics.half_weights", WRONG, half_weights),
     "half_buffers": ("numerics.half_weights", CARE, half_weights),
+    "own_autocast": ("numerics.own_autocast", WRONG, None),
     "half_loss": ("numerics.half_loss", CARE, half_loss),
     "half_operation": ("numerics.half_operation", CARE, half_operation),
     "hand_cast": ("numerics.hand_cast", SMALL, None),
@@ -44,7 +45,7 @@ def is_numerics(evidence: Evidence) -> bool:
     """Whether the figures are those of a numerical check."""
     if not evidence.points:
         return evidence.command.endswith("--numerics")
-    return all(point.metric in METRICS for point in evidence.points)
+    return all(point.metric in NUMERICAL for point in evidence.points)
 
 
 def numerics_rules(evidence: Evidence) -> list[Advice]:

@@ -13,8 +13,12 @@ HEADLINE = (
 """Settings that make a figure of their own; of all others (shapes, sizes, batches) the best is shown."""
 WORST_TOO = frozenset({"region_bandwidth"})
 """Metrics of many places of which the worst is telling too."""
-BESIDE = frozenset({"null_difference"})
-"""Metrics that say something of the measuring, not of the card."""
+NUMERICAL = frozenset(
+    {"numerics_verdict", "train_loss", "train_loss_band", "autocast_kept", "numerics_trap", "activation_peak"}
+)
+"""Metrics of a numerical check: of a training and its number formats, neither more nor less of anything good."""
+BESIDE = frozenset({"null_difference"}) | NUMERICAL
+"""Metrics that say nothing of the card's own."""
 LESS_IS_BETTER = frozenset(
     {"access_latency", "launch_time", "graph_launch_time", "co_run_slowdown", "load_temperature",
      "load_memory_temperature", "load_power", "memory_per_sample", "memory_peak"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gputuner.cli import crash, document, numerics_results, results
+from gputuner.cli import crash, document, results
 from gputuner.cli.again import advise_command, try_command
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
@@ -24,7 +24,6 @@ from gputuner.model.events import Outcome, RunFinished
 BUG = "bug"
 ADVISING = ("tune", "batch", "switches", "loading", "numerics")
 """Experiments that end with advice."""
-NUMERICS = "numerics"
 CANCELLED = "cancelled"
 EMPTY = "cancelled_empty"
 
@@ -152,11 +151,8 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
     for each in ended:
         found = each.found
         if name in ADVISING and (found.points or found.exit_code == 0):
-            if name == NUMERICS:
-                numerics_results.show(output, found.points)
-            else:
-                results.show_figures(output, found.points)
-                results.show_limit(output, found.points, each.cards[0])
+            results.show_figures(output, found.points)
+            results.show_limit(output, found.points, each.cards[0])
             more, model = advise_command(options, found.run_id), results.model_of(found.points)
 
             def tries(entry: Advice, run_id: str = found.run_id, cards: Sequence[CardInfo] = each.cards) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from gputuner.analysis.headlines import NUMERICAL
+from gputuner.cli import numerics_results
 from gputuner.cli.output import Output
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, listed
@@ -47,7 +49,14 @@ _LIMITS: dict[Limiter, str] = {
 
 
 def show_figures(output: Output, points: Sequence[Point]) -> None:
-    """A table of all figures by metric; settings that all figures of a metric share stand beside its name."""
+    """A table of all figures by metric; settings that all figures of a metric share stand beside its name.
+
+    Those of a numerical check are curves, verdicts and lists: each has a table of its own.
+    """
+    numerical = [point for point in points if point.metric in NUMERICAL]
+    if numerical:
+        numerics_results.show(output, numerical)
+    points = [point for point in points if point.metric not in NUMERICAL]
     if not points:
         return
     origins = {point.origin for point in points} - {Origin.MEASURED}

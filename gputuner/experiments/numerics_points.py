@@ -138,8 +138,8 @@ def told_steps(count: int) -> list[int]:
 def reference(run: Run, steps: int) -> Judgement:
     """FP32's own line in the table of verdicts."""
     bad = next((step for step, loss in enumerate(run.losses) if not isfinite(loss)), None)
-    if run.half_weights:
-        return Judgement(verdict=Verdict.UNDECIDED, why="half", steps=steps)
+    if run.no_reference:
+        return Judgement(verdict=Verdict.UNDECIDED, why=run.no_reference, steps=steps)
     if bad is not None:
         return Judgement(verdict=Verdict.DIVERGED, why="not_finite", steps=steps, first_bad_step=bad)
     return Judgement(verdict=Verdict.REFERENCE, steps=steps)

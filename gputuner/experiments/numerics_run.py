@@ -11,6 +11,7 @@ from gputuner.model.steps import Part, Trial, UserCodeFailed
 from gputuner.workloads.specs import Precision
 
 Notes = dict[str, Scalar]
+NO_REFERENCE = {"half_weights": "half", "half_norm": "half", "own_autocast": "autocast"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +39,10 @@ class Run:
         return str(self.notes.get("ended", ""))
 
     @property
-    def half_weights(self) -> bool:
-        """Whether trained weights lie in half precision: such a run is no FP32 reference."""
-        return any(params.get("trap") in ("half_weights", "half_norm") for params, _ in self.traps)
+    def no_reference(self) -> str:
+        """Why an FP32 run is none: weights in half precision (``half``), or ``autocast`` of its own; empty: it is."""
+        found = (NO_REFERENCE.get(str(params.get("trap"))) for params, _ in self.traps)
+        return next((why for why in found if why), "")
 
     def failure(self) -> UserCodeFailed:
         """The training's own error in a step."""

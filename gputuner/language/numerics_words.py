@@ -73,6 +73,11 @@ ADVICE: dict[str, AdviceWords] = {
             ),
         ),
     ),
+    "numerics.own_autocast": AdviceWords(
+        title=N_("The training switches autocast on by itself"),
+        action=N_("Leave autocast out of {workload} for this check, which chooses the number format itself."),
+        why=(_WHERE, N_("Its FP32 runs are no FP32 runs, so nothing could be compared with them.")),
+    ),
     "numerics.half_loss": AdviceWords(
         title=N_("The loss is computed in half precision"),
         action=N_("Compute the loss of {workload} in FP32."),
@@ -151,6 +156,7 @@ TRAPS: dict[str, str] = {
     "half_weights": N_("weights in half precision"),
     "half_buffers": N_("buffers in half precision"),
     "half_norm": N_("batch norm in half precision"),
+    "own_autocast": N_("autocast of its own"),
     "half_loss": N_("loss in half precision"),
     "half_operation": N_("sensitive operation in half precision"),
     "hand_cast": N_("cast by hand"),
@@ -165,6 +171,7 @@ WHY: dict[str, str] = {
     "not_finite": N_("the loss is no number"),
     "failed": N_("the training failed in it"),
     "fp32": N_("FP32 itself has no usable runs"),
+    "autocast": N_("it switches autocast on by itself"),
     "half": N_("its weights lie in half precision"),
 }
 """What a verdict rests on, where it is not the comparison of losses."""

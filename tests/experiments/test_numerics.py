@@ -167,6 +167,13 @@ def test_weights_in_half_precision_are_no_reference_and_nothing_is_compared_with
     assert [a.id for a in told.advised.advice] == ["numerics.half_weights"]
 
 
+def test_a_training_with_autocast_of_its_own_has_no_fp32_reference(lab):
+    own = [("fp32", {"trap": "own_autocast", "name": "float16"}, {"count": 9, "where": "layers.0"})]
+    told = played(lab, Numerics(**RECIPE), Trainer(extra=own))
+    assert told.of("numerics_verdict")[0].extra["why"] == "autocast"
+    assert [a.id for a in told.advised.advice] == ["numerics.own_autocast"]
+
+
 def test_a_training_that_fixes_its_seed_gets_its_band_from_the_order_of_its_batches(lab):
     trainer = Trainer(draws=False)
     told = played(lab, Numerics(**RECIPE), trainer)

@@ -19,6 +19,7 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.numerics_audit import FP16_MAX, HALF, Audit, Range, Seen, bare_functions, stored_traps
 from gputuner.workloads.bodies.numerics_step import ObservedStep
+from gputuner.workloads.bodies.precision import switch_tf32
 from gputuner.workloads.bodies.survey import Pace, Part
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Numerics:
         if training == "recipe":
             _seed_all(self._seed)
             self._training = _made(training, device, params, self._seed, self._batch)
+            switch_tf32(params["precision"] != "fp32" and device.tf32_native)  # the recipe may have switched it too
             _seed_all(seed + DATA)
             self._batches = [self._training.samples(self._batch) for _ in range(batches)]
         else:
@@ -151,9 +153,9 @@ class Numerics:
 
     def _watched(self, batch: Any) -> Audit:
         """One forward pass, looked at; the random numbers of the steps stay as they are."""
-        model = self._training.model
+        model, name = self._training.model, self._device.name
         cards = [] if self._device.name == "cpu" else [torch.cuda.current_device()]
-        with torch.random.fork_rng(devices=cards), Audit(model, self._device.name) as audit:
+        with torch.random.fork_rng(devices=cards), Audit(model, name, autocast=self._training.autocast) as audit:
             loss = self._training.forward(batch)
         audit.traps.update(bare_functions(loss))
         if loss.dtype in HALF:

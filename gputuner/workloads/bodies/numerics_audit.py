@@ -83,12 +83,18 @@ class Range:
 
 
 class Audit(TorchFunctionMode):
-    """Looks at what runs while it is active. ``device``: whose autocast counts; ``ranges``: also the results' sizes."""
+    """Looks at what runs while it is active.
 
-    def __init__(self, model: nn.Module, device: str, *, ranges: bool = True) -> None:
+    Args:
+        model: whose modules are named.
+        device: whose autocast counts.
+        autocast: whether autocast is meant to be on.
+    """
+
+    def __init__(self, model: nn.Module, device: str, *, autocast: bool = False) -> None:
         super().__init__()
         self._device = device
-        self._with_ranges = ranges
+        self._meant = autocast
         self._names = {id(module): name or type(module).__name__ for name, module in model.named_modules()}
         self._leaves = {name for name, module in model.named_modules() if not any(module.children())}
         self._model = model
@@ -136,7 +142,7 @@ class Audit(TorchFunctionMode):
         results = list(floating(result))
         if given and results and name not in MOVES:
             place = self._look(name, before, results)
-            if place and self._with_ranges:
+            if place:
                 wanted = name in FILLS or any(_is_infinite(each) for each in (*args, *kwargs.values()))
                 sources = [tensor for tensor in given if all(tensor is not one for one in results)]
                 self._measure(place, results, sources, wanted)
@@ -153,6 +159,9 @@ class Audit(TorchFunctionMode):
             if half and not all(dtype in HALF for dtype in before):
                 self.traps.setdefault(("hand_cast", name), Seen()).add(place)
             return ""
+        if active and not self._meant:
+            name_of = str(torch.get_autocast_dtype(self._device)).rpartition(".")[2]
+            self.traps.setdefault(("own_autocast", name_of), Seen()).add(place)
         if active and not half:
             table = self.kept if lowered else self.unlowered
             table.setdefault(name, Seen()).add(place, elements)

@@ -24,6 +24,11 @@ class ObservedStep:
         """What is trained."""
         return self._training._model
 
+    @property
+    def autocast(self) -> bool:
+        """Whether its forward pass is meant to run under autocast."""
+        return self._training._precision in ("fp16", "bf16")
+
     def samples(self, count: int) -> "tuple[Any, Any]":
         """Inputs and targets of ``count`` samples on the device."""
         return self._training._samples(count)

@@ -249,6 +249,19 @@ def test_casts_by_hand_and_what_runs_in_half_after_them_are_found(tmp_path, pace
     assert not {kind for kind, _name in trap_names(recipe(tmp_path, PLAIN), pace)}
 
 
+def test_autocast_of_the_recipes_own_is_found_where_none_was_asked_for(tmp_path, pace):
+    source = (
+        PLAIN.replace('"loss": loss,', '"loss": own,')
+        + """
+def own(model, batch):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return loss(model, batch)
+"""
+    )
+    assert ("own_autocast", "bfloat16") in trap_names(recipe(tmp_path, source), pace)
+    assert trap_names(recipe(tmp_path, source, precision="bf16"), pace) == {}
+
+
 def test_the_infinities_of_a_mask_are_no_overflow(tmp_path, pace):
     peaks, _notes = told(recipe(tmp_path, MASKED, precision="fp16"), pace, "activation")
     assert all(notes["finite"] for _params, notes in peaks)
