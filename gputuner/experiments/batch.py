@@ -1,7 +1,8 @@
 """Batch size and number format of one training, a built-in or the user's own: limit, safe and fastest, kept apart.
 
-The training climbs a ladder of batches in its first format; the others are compared where it is fast; the limit is
-predicted from the line of peak memory against batch, confirmed just below and checked just above (methods §3, §4).
+The training climbs over batches in its first format (on a card by short looks, see ``batch_climb``); the others are
+compared where it is fast; the limit is predicted from the line of peak memory against batch, confirmed just below and
+checked just above (methods §3, §4).
 With ``limit_only`` two small probes take the place of the ladder, and only limit and safe batch are told.
 """
 
@@ -11,17 +12,18 @@ from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
+from gputuner.experiments.batch_climb import climb, first_look, look
 from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
-from gputuner.experiments.trained import Setting, Trained, check, check_cost
+from gputuner.experiments.trained import Setting, Trained, check_cost
 from gputuner.experiments.tune import LEAST_TRAINING_S
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
-from gputuner.experiments.tune_training import first_failed, memory_short, skipped, training, usual_layout
+from gputuner.experiments.tune_training import ladder, memory_short, skipped, training, usual_layout
 from gputuner.model.errors import DoesNotFit
 from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
@@ -151,7 +153,8 @@ class Batch:
         if self.limit_only:
             setting = yield from _probed(course, shape, known)
         else:
-            yield from training(course, shape, known, 0.3 * course.context.budget_s)
+            way = ladder if shape.cpu else climb
+            yield from training(course, shape, known, 0.3 * course.context.budget_s, way)
             best = known.best()
             setting = best[0] if best else None
         if setting is None:
@@ -189,24 +192,18 @@ def _probed(course: Course, shape: Shape, known: Trained) -> Generator[Step, Ste
     """Peak memory of two small batches in the first format; None where not even one sample ran."""
     precision = shape.trainings[0]
     setting = Setting(precision=precision, channels_last=usual_layout(shape, precision))
-    batch = shape.first_batch
-    while True:
-        result = yield from check(course, shape, known, setting, batch, label="train_memory", phase="memory")
-        if isinstance(result, Done) and setting in known.ran:
-            break
-        smaller = yield from first_failed(course, shape, result, batch)
-        if smaller is None:
-            return None
-        batch = smaller
+    batch, _ = yield from first_look(course, shape, known, setting)
+    if setting not in known.ran:
+        return None
     size = min(batch * PROBE_STEP, known.most)
-    result = yield from check(course, shape, known, setting, size, label="train_memory", phase="memory")
+    result = yield from look(course, shape, known, setting, size)
     while isinstance(result, Done) and not _grows(known, setting, size) and size < known.most:
         size = min(size * FURTHER, known.most)
         if not course.fits(check_cost(shape, known, setting, size)):
             break
-        result = yield from check(course, shape, known, setting, size, label="train_memory", phase="memory")
+        result = yield from look(course, shape, known, setting, size)
     if isinstance(result, OutOfMemory) and batch > 1:
-        yield from check(course, shape, known, setting, max(1, batch // 2), label="train_memory", phase="memory")
+        yield from look(course, shape, known, setting, max(1, batch // 2))
     return setting
 
 

@@ -135,11 +135,12 @@ class Trained:
 
         On the line through the two largest batches beyond these, else as the nearest batch.
         """
-        if not self.rates:
-            return None
         known = self.rates.get(setting, {})
         if len(known) < 2:  # checks of a size are slower; better than nothing
-            known = {**self.ran.get(setting, {}), **known} or next(iter(self.rates.values()))
+            known = {**self.ran.get(setting, {}), **known}
+        if not known and not self.rates:
+            return None
+        known = known or next(iter(self.rates.values()))
         largest = max(known)
         if batch > largest and len(known) > 1:
             second = max(b for b in known if b < largest)

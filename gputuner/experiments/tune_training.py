@@ -5,7 +5,7 @@ limit is near, or the budget is short. The other formats, and the other layout o
 fastest batch; a format that wins there gets its own fastest batch looked for around it.
 """
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 
 from gputuner.analysis.throughput import FASTEST_WITHIN, KNEE_GAIN, comparison_batch
 from gputuner.experiments.course import Attempt, Course
@@ -22,31 +22,15 @@ HOLE_BELOW = 0.8
 REFINE_AT_MOST = 4
 
 
-def training(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
-    """The whole part; ``keep_s`` seconds of the budget stay for the parts after it."""
-    for position, precision in enumerate(shape.trainings):
-        setting = Setting(precision=precision, channels_last=usual_layout(shape, precision))
-        rest = shape.trainings[position + 1 :]
-        result = yield from _ladder(course, shape, known, setting, keep_s, others=len(rest))
-        if known.rates:
-            yield from _others(course, shape, known, rest, keep_s)
-            yield from _refine(course, shape, known, keep_s)
-            return
-        if not isinstance(result, UserCodeFailed) or result.reason != "unsupported":
-            return
-        yield from course.warn(
-            "precision_skipped", precision=precision, workload=shape.subject.name, reason="unsupported"
-        )
-
-
 def usual_layout(shape: Shape, precision: Precision) -> bool:
     """Channels-last, where tensor cores multiply images."""
     return shape.subject.images and not shape.cpu and precision in ("bf16", "fp16")
 
 
-def _ladder(
+def ladder(
     course: Course, shape: Shape, known: Trained, setting: Setting, keep_s: float, others: int
 ) -> Generator[Step, StepResult, Attempt]:
+    """The first format at doublings from the first batch on; returns how the last probe ended."""
     batch, holes = shape.first_batch, 0
     while True:
         result = yield from probe(course, shape, known, setting, batch)
@@ -56,7 +40,7 @@ def _ladder(
                 return result
             batch = smaller
             continue
-        if isinstance(result, OutOfMemory) and holes == 0 and _is_hole(known, setting, batch):
+        if isinstance(result, OutOfMemory) and holes == 0 and is_hole(known, setting, batch):
             holes += 1
             yield from course.warn("batch_hole", batch=batch, precision=setting.precision)
         elif not isinstance(result, Done):
@@ -67,6 +51,28 @@ def _ladder(
         if following is None:
             return result
         batch = following
+
+
+Way = Callable[[Course, Shape, Trained, Setting, float, int], Generator[Step, StepResult, Attempt]]
+
+
+def training(
+    course: Course, shape: Shape, known: Trained, keep_s: float, way: Way = ladder
+) -> Generator[Step, StepResult, None]:
+    """The whole part; ``keep_s`` seconds of the budget stay for the parts after it; ``way``: up in the first format."""
+    for position, precision in enumerate(shape.trainings):
+        setting = Setting(precision=precision, channels_last=usual_layout(shape, precision))
+        rest = shape.trainings[position + 1 :]
+        result = yield from way(course, shape, known, setting, keep_s, len(rest))
+        if known.rates:
+            yield from _others(course, shape, known, rest, keep_s)
+            yield from _refine(course, shape, known, keep_s)
+            return
+        if not isinstance(result, UserCodeFailed) or result.reason != "unsupported":
+            return
+        yield from course.warn(
+            "precision_skipped", precision=precision, workload=shape.subject.name, reason="unsupported"
+        )
 
 
 def first_failed(course: Course, shape: Shape, result: Attempt, batch: int) -> Generator[Step, StepResult, int | None]:
@@ -97,12 +103,13 @@ def memory_short(course: Course, failed: OutOfMemory) -> dict[str, Scalar]:
     return {"free_bytes": free} if needed is None or needed <= free else {"free_bytes": free, "needed_bytes": needed}
 
 
-def _is_hole(known: Trained, setting: Setting, batch: int) -> bool:
+def is_hole(known: Trained, setting: Setting, batch: int) -> bool:
+    """Whether an out-of-memory at ``batch`` is out of line, well below the predicted limit."""
     limit = known.limit(setting)
     return limit is not None and batch <= HOLE_BELOW * limit
 
 
-def _room(known: Trained, setting: Setting, batch: int) -> bool:
+def has_room(known: Trained, setting: Setting, batch: int) -> bool:
     """Whether ``batch`` stays well below the predicted limit (or below twice a known peak where there is no line)."""
     limit = known.limit(setting)
     if limit is not None:
@@ -120,7 +127,7 @@ def _next_batch(
     """The next rung, or None where the ladder ends; a second format is worth more than one more rung."""
     rates = known.rates[setting]
     following = batch * 2
-    if following > min(shape.last_batch, known.most) or not _room(known, setting, following):
+    if following > min(shape.last_batch, known.most) or not has_room(known, setting, following):
         return None
     half = rates.get(batch // 2)
     if batch in rates and half is not None and len(rates) >= 3 and rates[batch] < half * (1.0 + KNEE_GAIN):
@@ -183,6 +190,8 @@ def _refine(course: Course, shape: Shape, known: Trained, keep_s: float) -> Gene
         if batch is None or not course.fits(probe_cost(shape, known, setting, batch), keep_s):
             return
         result = yield from probe(course, shape, known, setting, batch)
+        if isinstance(result, OutOfMemory) and is_hole(known, setting, batch):
+            yield from course.warn("batch_hole", batch=batch, precision=setting.precision)
         if not isinstance(result, Done) or batch not in known.rates[setting]:
             return
 
@@ -194,7 +203,7 @@ def _unexplored(shape: Shape, known: Trained, setting: Setting) -> int | None:
         return smallest // 2
     half = rates.get(largest // 2)
     rising = half is None or rates[largest] >= half * (1.0 + KNEE_GAIN)
-    if rising and 2 * largest <= min(shape.last_batch, known.most) and _room(known, setting, 2 * largest):
+    if rising and 2 * largest <= min(shape.last_batch, known.most) and has_room(known, setting, 2 * largest):
         return 2 * largest
     return shape.usual_batch if shape.usual_batch < smallest else None
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from gputuner.advice.evidence import RATE_PHASES
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
@@ -102,10 +103,21 @@ def test_no_figure_says_where_the_users_files_lie(lab):
 
 def test_a_recipe_starts_small_and_its_layouts_are_compared_only_for_images(lab):
     told = played(lab, Batch(**RECIPE))
-    assert told.works("train_probe")[0].params["batch"] == 2
+    assert told.works("train_memory")[0].params["batch"] == 2
     assert {p.params["channels_last"] for p in told.of("train_throughput")} == {False}
     images = played(lab, Batch(**RECIPE, images=True))
     assert {p.params["channels_last"] for p in images.of("train_throughput")} == {False, True}
+
+
+def test_a_training_that_nobody_knows_is_looked_at_fourfold_apart_and_measured_where_it_is_fast(lab):
+    told = played(lab, Batch(**RECIPE, precision="bf16"))
+    looks = [work.params["batch"] for work in told.works("train_memory")]
+    assert looks == [2 * 4**step for step in range(len(looks))]
+    measured = {p.params["batch"]: p.value for p in told.of("train_throughput") if p.params["phase"] in RATE_PHASES}
+    assert min(measured) > looks[-1] // 16
+    (fastest,) = told.of("batch_fastest")
+    assert measured[int(fastest.value)] >= 0.985 * max(measured.values())
+    assert all(rate < 0.985 * max(measured.values()) for batch, rate in measured.items() if batch < fastest.value)
 
 
 def test_one_format_can_be_asked_for(lab):
