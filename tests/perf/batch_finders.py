@@ -198,7 +198,7 @@ def ours(name, gib, limit_only):
     """Our own: seconds from the first trial, and from the command, to the last answer."""
     from gputuner.assembly.setup import open_setup
     from gputuner.experiments.batch import Batch
-    from gputuner.model.events import PointMeasured, StepStarted
+    from gputuner.model.events import PointMeasured, StepFinished, StepStarted, Warned
 
     spec = Batch(
         recipe=f"{HERE / 'finder_recipes.py'}:{name}", folder=str(HERE), precision="bf16", limit_only=limit_only,
@@ -209,6 +209,9 @@ def ours(name, gib, limit_only):
     with closing(open_setup(data_dir=data_dir, memory_cap_bytes=int(gib * 2**30))) as setup:
         run = setup.start(spec, (setup.select(None, for_experiment=True)[0],))
         for event in run:
+            if isinstance(event, StepStarted | StepFinished | Warned):
+                said = {key: getattr(event, key, None) for key in ("label", "params", "result", "message", "code")}
+                print(f"{(event.t_ns - begun) / 1e9:.1f} s {event.kind} {said}", file=sys.stderr, flush=True)
             if isinstance(event, StepStarted):
                 trials, first_ns = trials + 1, first_ns or event.t_ns
             if isinstance(event, PointMeasured) and event.point.metric in (
@@ -223,11 +226,13 @@ def ours(name, gib, limit_only):
 
 
 def child(*words):
-    """What a child of this program says."""
-    done = subprocess.run([sys.executable, __file__, *map(str, words)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return {"error": done.stderr.strip().splitlines()[-1:] or [f"exit code {done.returncode}"]}
-    return json.loads(done.stdout.strip().splitlines()[-1])
+    """What a child of this program says; one that takes over four minutes is ended."""
+    command = [sys.executable, __file__, *map(str, words)]
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=240)
+    except subprocess.TimeoutExpired:
+        return {"error": "over 240 s"}
+    return json.loads(done.stdout.strip().splitlines()[-1]) if done.returncode == 0 else {"error": done.returncode}
 
 
 def row(*cells):
