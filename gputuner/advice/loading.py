@@ -4,11 +4,14 @@ All from one run's figures: ``loader_demand`` (what the training eats), ``loader
 setting, ``loader_best`` (the setting the search chose).
 """
 
+from dataclasses import replace
+
 from gputuner.advice import loading_snippets as snippets
 from gputuner.advice.evidence import Evidence
-from gputuner.advice.making import make
+from gputuner.advice.making import make, setting_of
 from gputuner.analysis.loading import PLENTY, epoch_saving, gain, pooled, starvation
 from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.change import Change
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -71,8 +74,9 @@ def _setting(
     points: list[Point],
     found: Gain | None,
 ) -> Advice:
+    change = _change(evidence, best) if found else None
     if "decode" in best.params:
-        return make("loading.decode_on_card", evidence.card.uuid, params, [best, *points], gain=found)
+        return make("loading.decode_on_card", evidence.card.uuid, params, [best, *points], gain=found, change=change)
     return make(
         "loading.setting",
         evidence.card.uuid,
@@ -81,7 +85,20 @@ def _setting(
         gain=found,
         weight=0.0 if found else 3.0,
         snippet=_loader(evidence, best),
+        change=change,
     )
+
+
+def _change(evidence: Evidence, best: Point) -> Change | None:
+    """From the loader of today to the best; None where that is not known."""
+    usual = [p for p in evidence.of("loader_fed") if p.extra.get("usual") is True]
+    if not usual:
+        return None
+    base, advised = (
+        replace(setting_of(best), loader={name: p.params[name] for name in SETTING if name in p.params})
+        for p in (usual[0], best)
+    )
+    return Change(workload=best.workload, base=base, advised=advised)
 
 
 def _loader(evidence: Evidence, point: Point) -> str:

@@ -5,12 +5,12 @@
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, log, sqrt
+from math import exp, hypot, log, sqrt
 from statistics import fmean
 
 from gputuner.analysis.comparing import bounds
 from gputuner.analysis.statistics import NORMAL_975
-from gputuner.analysis.trials import ASSUMED_TRIALS, BETWEEN_TRIALS
+from gputuner.analysis.trials import ASSUMED_TRIALS, BETWEEN_TRIALS, between_of
 from gputuner.model.advice import Gain
 from gputuner.model.points import Point
 
@@ -99,21 +99,23 @@ def gain(better: Sequence[Point], base: Sequence[Point]) -> Gain:
     """What one setting gains over another, each measured once or more often in turn (A B B A).
 
     The interval holds the scatter within the trials (the median's own intervals) and between them: deviations of the
-    logarithms from their setting's mean, pooled with an assumed 0.3 % that weighs as much as two repeats.
+    logarithms from their setting's mean, pooled with an assumed 0.3 % that weighs as much as two repeats; of a figure
+    that scattered, its IQR where that is larger.
     """
     ratio = pooled(better) / pooled(base)
+    groups = (better, base)
     squares, freedom = ASSUMED_TRIALS * BETWEEN_TRIALS**2, ASSUMED_TRIALS
-    within = 0.0
-    for group in (better, base):
+    for group in groups:
         mean = log(pooled(group))
         squares += sum((log(point.value) - mean) ** 2 for point in group)
         freedom += len(group) - 1
-        halves = [_half(point) for point in group]
-        if any(half is None for half in halves):
-            return Gain(value=ratio - 1.0, unit="fraction")
-        within += sum((half or 0.0) ** 2 for half in halves) / len(group) ** 2
-    between = squares / freedom * sum(1.0 / len(group) for group in (better, base))
-    half = sqrt(within + NORMAL_975**2 * between)
+    between, half = sqrt(squares / freedom), 0.0
+    for group in groups:
+        for point in group:
+            within = _half(point)
+            if within is None:
+                return Gain(value=ratio - 1.0, unit="fraction")
+            half = hypot(half, within / len(group), NORMAL_975 * between_of(point, between) / len(group))
     return Gain(value=ratio - 1.0, unit="fraction", low=ratio * exp(-half) - 1.0, high=ratio * exp(half) - 1.0)
 
 

@@ -40,7 +40,8 @@ RESIDENT_AT_MOST, RESIDENT_S = 4, 2.0
 """Batches that lie on the device for ``demand``: up to so many, if they are made within so many seconds."""
 STEP_WINDOW_S = 0.05
 WARM_SHARE = 0.3
-LEAST_WINDOWS = 3
+LEAST_WINDOWS, LEAST_STEPS = 3, 4
+"""Of the demand; steps of a window, at whose end a card is waited for."""
 DEMAND, SUPPLY = "demand", "supply"
 
 
@@ -135,38 +136,36 @@ class Loading:
     # --- demand ---------------------------------------------------------------------------------------------------
 
     def _demand(self, pace: Pace) -> Part:
-        """Training steps on batches that lie on the device."""
+        """Training steps on batches that lie on the device: one, or some where they differ in shape."""
         self._look_at_machine()
         begun = time.perf_counter()
         resident: list[Any] = []
+        shapes: set[tuple[tuple[int, ...], ...]] = set()
         with Batches(self._source.loader(self._batch, Wanted()), self._batch) as batches:
             self._facts["first_batch_s"] = round(batches.begin(), 4)
             of_epoch = batches.of_epoch
-            while len(resident) < RESIDENT_AT_MOST and not pace.stopped():
-                try:
-                    batch = batches.take()
-                except StopIteration:
+            for batch in batches.some(RESIDENT_AT_MOST):
+                if _shapes(batch) in shapes or pace.stopped():
                     break
                 if not resident:
                     self._facts["loader_batch_bytes"] = batch_bytes(batch)
+                shapes.add(_shapes(batch))
                 resident.append(self._training.placed(batch, pinned=False))
                 if time.perf_counter() - begun > RESIDENT_S:
                     break
         if of_epoch is not None:
             self._facts["epoch_batches"] = of_epoch
-        if len({_shapes(batch) for batch in resident}) == 1:
-            resident = resident[:1]
         done, span = self._steps(resident, pace)
         return Part(params={"part": DEMAND}, iteration_s=done, t0_ns=span[0], t1_ns=span[1], work=self._samples())
 
     def _steps(self, resident: "list[Any]", pace: Pace) -> "tuple[tuple[float, ...], tuple[int, int]]":
         """Seconds per step of each window, after a warm-up."""
-        step = 0
+        step, least = 0, max(len(resident), LEAST_STEPS if self._device.name == "cuda" else 1)
 
         def window(least_s: float) -> float:
             nonlocal step
             begun, steps = time.perf_counter(), 0
-            while steps < len(resident) or time.perf_counter() - begun < least_s:
+            while steps < least or time.perf_counter() - begun < least_s:
                 self._training.step(resident[step % len(resident)])
                 step, steps = step + 1, steps + 1
             self._device.synchronise()

@@ -119,6 +119,15 @@ class Batches:
             raise StopIteration
         return self._running
 
+    def some(self, most: int) -> "Iterator[Any]":
+        """Up to so many batches of this epoch."""
+        for _ in range(most):
+            try:
+                batch = self.take()
+            except StopIteration:
+                return
+            yield batch
+
     def drain(self, pace: Pace, seconds: float) -> None:
         """Take the batches that were made while nobody waited, for ``seconds`` at most."""
         begun = time.perf_counter()

@@ -183,6 +183,21 @@ def test_a_data_set_is_put_into_a_loader_as_people_write_it(written):
     assert places != list(range(64)), "it shuffles"
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_stream_without_length_is_timed_too(tmp_path, written, workers):
+    """Each process streams 40 samples of its own: an epoch of unknown length, shorter than a window."""
+    stream = (
+        "type('Stream', (torch.utils.data.IterableDataset,), "
+        "{'__iter__': lambda self: iter([(torch.zeros(4), 1)] * 40)})()"
+    )
+    place = written(given=f'"data_set": {stream}')
+    (demand,), notes = survey(place, "demand")
+    assert demand.iteration_s
+    assert "epoch_batches" not in notes
+    parts, _ = survey(place, workers=workers)
+    assert all(len(part.iteration_s) >= 3 for part in parts)
+
+
 def test_batches_of_another_size_are_told():
     assert counted((torch.zeros(8, 3), torch.zeros(8)), 8) == 8
     assert counted({"tokens": torch.zeros(5, 9)}, 8) == 5
