@@ -20,8 +20,12 @@ from gputuner.engine.locks import holders
 from gputuner.engine.run import Run
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.bench import Bench
+from gputuner.experiments.loading import Loading
+from gputuner.experiments.numerics import Numerics
+from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.record import Record
 from gputuner.experiments.subject import BUILT_IN
+from gputuner.experiments.switches import Switching
 from gputuner.experiments.tune import Tune
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard, UsageError
@@ -34,6 +38,10 @@ from gputuner.settings import preferences
 from gputuner.settings.paths import paths
 from gputuner.telemetry.feed import Feed
 from gputuner.telemetry.replayed import ReplayFeed
+
+QUESTIONS = (Switching, Numerics, Loading)
+"""What can be asked of a training beside its batch size."""
+SPECS = (Tune, Batch, Bench, *QUESTIONS)
 
 
 class WindowPorts:
@@ -67,7 +75,7 @@ class WindowPorts:
     @property
     def questions(self) -> Mapping[str, type[object]]:
         """The further questions of the page Training."""
-        return {}
+        return {spec.name: spec for spec in QUESTIONS}
 
     @property
     def trainings(self) -> tuple[str, ...]:
@@ -85,7 +93,7 @@ class WindowPorts:
         Raises:
             GputunerError: it cannot start on the first.
         """
-        assert isinstance(spec, Tune | Batch | Bench)
+        assert isinstance(spec, SPECS)
         chosen = self._chosen(cards)
         starts = [partial(self._setup.start, fitted(spec, card), (card,), share=share) for card in chosen]
         return InTurn(starts[0](), starts[1:]) if len(starts) > 1 else starts[0]()
@@ -96,7 +104,7 @@ class WindowPorts:
         Raises:
             GputunerError: it could not start.
         """
-        assert isinstance(spec, Tune | Batch | Bench)
+        assert isinstance(spec, SPECS)
         self._setup.check(spec)
         chosen = self._chosen(cards)
         steps = tuple(s for card in chosen for s in self._setup.dry_run(fitted(spec, card), (card,), share=share))
@@ -209,6 +217,6 @@ class WindowPorts:
         return tuple(by_uuid[uuid] for uuid in uuids)
 
 
-def fitted(spec: Tune | Batch | Bench, card: CardInfo) -> Tune | Batch | Bench:
+def fitted(spec: Experiment, card: CardInfo) -> Experiment:
     """``spec`` for this card: the processor's benchmarks are shorter."""
     return replace(spec, cpu=card.is_cpu) if isinstance(spec, Bench) else spec

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import bench_titles, training_titles, tune_titles
+from gputuner.gui.picture_names import bench_titles, question_titles, tune_titles
 from gputuner.gui.questions import question_words
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
@@ -81,11 +81,17 @@ class Actions:
         pictures = [("tune", *item) for item in tune_titles().items()]
         pictures += [("bench", *item) for item in bench_titles().items()]
         keys = [f"Alt+Shift+{number % 10}" for number in range(1, len(pictures) + 1)]
-        pictures += [("training", *item) for item in training_titles().items()]
-        keys += [f"Ctrl+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
+        asked = question_words()
+        of_questions = [
+            (name, picture, " · ".join((asked[name], title)))
+            for name in window.questions.buttons
+            for picture, title in question_titles().get(name, {}).items()
+        ]
+        pictures += of_questions
+        keys += [f"Ctrl+Shift+{number}" for number in range(1, 10)][: len(of_questions)]
+        keys += [f"Ctrl+Alt+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
         for (page, name, title), key in zip(pictures, keys, strict=True):
-            whole = " · ".join((_("Training"), title)) if page == "training" else title
-            words = _("Show the picture: {name}").format(name=whole)
+            words = _("Show the picture: {name}").format(name=title)
             self._add(words, key, lambda page=page, name=name: self._show_picture(page, name))
 
     def _show_picture(self, page: str, name: str) -> None:

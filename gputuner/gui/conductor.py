@@ -15,6 +15,7 @@ from gputuner.gui.questions import TRAINING
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
+from gputuner.gui.watch_desk import WatchDesk
 from gputuner.model.events import Event, RunFinished
 from gputuner.telemetry.feed import Feed
 
@@ -46,7 +47,9 @@ class Conductor(QObject):
         self.tuning = Desk(ports, self.background, self)
         self.training = Desk(ports, self.background, self)
         self.asking = {TRAINING: self.training}
+        self.watching = WatchDesk(ports, self.background, self)
         self.asking |= {name: Desk(ports, self.background, self) for name in ports.questions}
+        self.asking["watch"] = self.watching
         self.benching = Desk(ports, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
@@ -161,8 +164,10 @@ class Conductor(QObject):
     def close(self) -> None:
         """Cancel what runs (results are kept) and end every thread; idempotent."""
         runs = (*(desk.thread_ for desk in self.desks), self.record_run)
+        self.watching.leave()
         for run in runs:
-            run.cancel()
+            if run is not self.watching.thread_ or run.run is None:
+                run.cancel()
         for run in runs:
             run.wait(CLOSE_WAIT_MS)
         self._second.stop()

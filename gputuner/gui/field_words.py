@@ -20,6 +20,8 @@ class FieldWords:
     step: float = 1.0
     decimals: int = 1
     hidden: bool = False
+    lowest: str = ""
+    """What the lowest value of a number means, where it is no number (0: found by itself)."""
     choices: tuple[tuple[str, str], ...] = ()
     """Words and values of a text that is one of a few."""
 

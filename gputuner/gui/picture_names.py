@@ -50,6 +50,42 @@ def training_titles() -> dict[str, str]:
     return {"batch": _("Rate and energy"), "memory": _("Memory"), "formats": _("Number formats")}
 
 
+def numerics_titles() -> dict[str, str]:
+    """Words of the pictures of a numerical check."""
+    return {"loss": _("Loss"), "scale": _("Gradient scale"), "activations": _("Activations")}
+
+
+def switches_titles() -> dict[str, str]:
+    """Words of the pictures of formats and switches."""
+    return {"rate": _("Rate"), "memory": _("Memory")}
+
+
+def loading_titles() -> dict[str, str]:
+    """Words of the pictures of data loading."""
+    return {"workers": _("Worker processes"), "settings": _("Settings")}
+
+
+def watch_titles() -> dict[str, str]:
+    """Words of the pictures of a watched command."""
+    return {"where": _("Where the time went"), "live": _("Live"), "output": _("Output")}
+
+
+def question_titles() -> dict[str, dict[str, str]]:
+    """Words of the pictures of each question about a training."""
+    return {
+        "training": training_titles(),
+        "switches": switches_titles(),
+        "numerics": numerics_titles(),
+        "loading": loading_titles(),
+        "watch": watch_titles(),
+    }
+
+
+def switches_picture_of_step(label: str) -> str:
+    """The picture that a step of formats and switches feeds."""
+    return "memory" if label in MEMORY_LABELS else "rate"
+
+
 def training_picture_of_step(label: str) -> str:
     """The picture that a step of a batch run feeds."""
     return "memory" if label in MEMORY_LABELS else "batch"

@@ -3,7 +3,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,25 @@ class Run(Protocol):
 
     def cancel(self) -> None:
         """End the run early and keep what was measured; idempotent, any thread."""
+        ...
+
+
+@runtime_checkable
+class Watching(Run, Protocol):
+    """A command that is watched; ``cancel`` asks it to end, each time harder, and its run ends with it."""
+
+    @property
+    def output(self) -> Path:
+        """The file that it writes to."""
+        ...
+
+    @property
+    def running(self) -> bool:
+        """Whether it runs."""
+        ...
+
+    def leave(self) -> None:
+        """End the watching alone; it goes on."""
         ...
 
 
@@ -282,6 +301,17 @@ class Ports(Protocol):
 
         Raises:
             GputunerError: it cannot start.
+        """
+        ...
+
+    def start_watch(
+        self, argv: tuple[str, ...], folder: Path | None, hooks: bool, cards: tuple[str, ...] = ()
+    ) -> Watching:
+        """Start a command of the user's in ``folder`` (None: here) and follow it, with hooks in its Python or without;
+        no ``cards``: all that there are.
+
+        Raises:
+            GputunerError: it cannot be started, or the cards are not real.
         """
         ...
 

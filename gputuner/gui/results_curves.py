@@ -9,7 +9,7 @@ from statistics import median
 
 from gputuner.analysis.headlines import benchmark_of
 from gputuner.gui.bench_words import operation_words, short_name
-from gputuner.gui.plots.curve_plot import Dot, Series, Stretch, Upright
+from gputuner.gui.plots.curves import Area, Dot, Series, Stretch, Upright
 from gputuner.gui.results import figure
 from gputuner.gui.results_bench import bench_hint
 from gputuner.gui.theme import Theme
@@ -35,6 +35,8 @@ class CurvePicture:
     series: tuple[Series, ...] = ()
     stretches: tuple[Stretch, ...] = ()
     uprights: tuple[Upright, ...] = ()
+    areas: tuple[Area, ...] = ()
+    ticks: tuple[float, ...] = ()
 
 
 def size_sweep(points: Sequence[Point], cards: Sequence[CardInfo], theme: Theme) -> CurvePicture:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from gputuner.analysis.headlines import benchmark_of, headlines
 from gputuner.analysis.roofline import attainable
 from gputuner.gui.bench_words import benchmark_words, format_words, row_name, setting_words, untold
-from gputuner.gui.plots.curve_plot import Dot, Series
+from gputuner.gui.plots.curves import Dot, Series
 from gputuner.gui.results import figure
 from gputuner.gui.results_bench import bench_hint, peak_of
 from gputuner.gui.results_curves import CurvePicture

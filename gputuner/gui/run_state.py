@@ -3,14 +3,19 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from gputuner.gui.history import History
+from gputuner.gui.watched_history import WatchedHistory
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import (
     AdviceGiven,
+    CommandEnded,
+    CommandSampled,
+    CommandStarted,
     Event,
     Outcome,
     PointMeasured,
@@ -71,6 +76,12 @@ class RunFacts:
     """The number of steps told with each step has changed: what is left of it is a guess."""
     finished: RunFinished | None = None
     traces: dict[str, History] = field(default_factory=lambda: {})
+    command: CommandStarted | None = None
+    """The user's command that is watched."""
+    watched: WatchedHistory = field(default_factory=WatchedHistory)
+    ended: CommandEnded | None = None
+    output: Path | None = None
+    """Where the watched command writes to; None of a stored session."""
     t_ns: int = 0
 
     @property
@@ -132,6 +143,8 @@ class RunFacts:
                 self.warnings.append(event)
             case AdviceGiven():
                 self._advise(event)
+            case CommandStarted() | CommandSampled() | CommandEnded():
+                self._watch(event)
             case RunFinished():
                 self.finished = event
             case _:
@@ -143,6 +156,15 @@ class RunFacts:
             if step.label == label:
                 return step.t0_ns * 1e-9, (self.t_ns if step.t1_ns is None else step.t1_ns) * 1e-9
         return None
+
+    def _watch(self, event: CommandStarted | CommandSampled | CommandEnded) -> None:
+        match event:
+            case CommandStarted():
+                self.command = event
+            case CommandSampled():
+                self.watched.take(event)
+            case CommandEnded():
+                self.ended = event
 
     def _finish_step(self, event: StepFinished) -> None:
         for step in reversed(self.steps):

@@ -25,7 +25,10 @@ SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
-EXPERIMENTS = ("tune", "training", "bench")
+EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench")
+WATCHED = "watch"
+COMMAND = f'"{sys.executable}" -c "import time; [sum(range(200_000)) and time.sleep(0.02) for _ in range(250)]"'
+"""What is watched where there are real cards: some seconds of work and sleep."""
 COMPARED = "bench"
 """The experiment that is performed twice on simulated cards, so that there is something to compare."""
 MONITORED = "tune"
@@ -33,7 +36,7 @@ MONITORED = "tune"
 
 
 def draw_all(ports: Ports, folder: Path, *, minutes: float | None = None, card: str | None = None) -> int:
-    """Perform a tune, a batch and a bench run and write ``<page>-<theme>.png`` into ``folder``, those in the other
+    """Perform a run of every experiment and write ``<page>-<theme>.png`` into ``folder``, those in the other
     language with its tag at the end; returns the exit code.
 
     A run that cannot start is named on stderr, and the pages are drawn as they are then.
@@ -64,6 +67,9 @@ def _measure(window: MainWindow) -> int:
     code = 0
     for name in EXPERIMENTS:
         code = code or _perform(window, name)
+    if not code and window.conductor.live.origin is Origin.MEASURED:
+        window.experiments[WATCHED].setup.form.set_values({"line": COMMAND})
+        code = _perform(window, WATCHED)
     if not code and window.conductor.live.origin is Origin.SIMULATED:
         code = _perform(window, COMPARED)
     return code
@@ -123,7 +129,7 @@ def _draw_pages(window: MainWindow, folder: Path, ending: str) -> None:
     window.monitor.load_plots()
     window.monitor.show_span(300)
     draw("monitor")
-    for name in EXPERIMENTS:
+    for name in (*EXPERIMENTS, WATCHED):
         _draw_experiment(window, name, draw)
     window.show_page("sessions")
     window.sessions.load_plots()

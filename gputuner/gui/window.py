@@ -18,6 +18,7 @@ from gputuner.gui.pages.sessions import SessionsPage
 from gputuner.gui.pages.setup_panel import SetupState
 from gputuner.gui.pages.training import TrainingPage, questions
 from gputuner.gui.pages.tune import TunePage
+from gputuner.gui.pages.watch import WatchPage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
 from gputuner.gui.questions import TRAINING
@@ -166,11 +167,12 @@ class MainWindow(QMainWindow):
         """A page for each question that can be asked of a training."""
         specs = {TRAINING: self.ports.batch_spec, **self.ports.questions}
         live, desks, trainings = self.conductor.live, self.conductor.asking, self.ports.trainings
-        return {
+        made: dict[str, ExperimentPage] = {
             name: TrainingPage(self.theme, question, specs[name], live, desks[name].state, trainings)
             for name, question in questions().items()
             if name in specs
         }
+        return {**made, "watch": WatchPage(self.theme, live, desks["watch"].state)}
 
     @property
     def page(self) -> str:

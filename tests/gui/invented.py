@@ -17,7 +17,10 @@ import numpy as np
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.experiments.batch import Batch
+from gputuner.experiments.loading import Loading
+from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.subject import BUILT_IN
+from gputuner.experiments.switches import Switching
 from gputuner.model.advice import Advice, Confidence, Gain, Question
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
 from gputuner.model.errors import StoreError, UsageError
@@ -654,7 +657,8 @@ class InMemoryPorts:
         self.feed = feed
         self.tune_spec = Spec
         self.batch_spec = Batch
-        self.questions: dict[str, type[object]] = {}
+        self.questions: dict[str, type[object]] = {"switches": Switching, "numerics": Numerics, "loading": Loading}
+        self.watched: list[tuple[tuple[str, ...], Path | None, bool, tuple[str, ...]]] = []
         self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
         self.runs = list(runs)
@@ -698,6 +702,15 @@ class InMemoryPorts:
         events = [e for e in tune_events() if isinstance(e, RunStarted | RunFinished)]
         self.recording = ScriptedRun(events, hold=1)
         return self.recording
+
+    def start_watch(
+        self, argv: tuple[str, ...], folder: Path | None, hooks: bool, cards: tuple[str, ...] = ()
+    ) -> object:
+        self.watched.append((argv, folder, hooks, cards))
+        run = self.runs.pop(0)
+        if isinstance(run, Exception):
+            raise run
+        return run
 
     def sessions(self, also: Sequence[Path] = ()) -> list[Entry]:
         listed = [entry.path for entry in self.entries]

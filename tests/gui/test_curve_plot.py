@@ -9,7 +9,8 @@ from PySide6.QtGui import QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import QToolTip
 
 from gputuner.gui.plots.bars import GROUP, BarGroup, BarRow, Bars
-from gputuner.gui.plots.curve_plot import CurvePlot, Dot, Series, Stretch
+from gputuner.gui.plots.curve_plot import CurvePlot
+from gputuner.gui.plots.curves import Dot, Series, Stretch
 from gputuner.gui.plots.scales import decades, linear, sizes
 from gputuner.gui.theme import LIGHT
 

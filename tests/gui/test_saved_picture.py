@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtGui import QImage
 
 from gputuner.gui.pages.saved_picture import SavedPicture
-from gputuner.gui.plots.curve_plot import CurvePlot, Dot, Series
+from gputuner.gui.plots.curve_plot import CurvePlot
+from gputuner.gui.plots.curves import Dot, Series
 from gputuner.gui.plots.scales import linear, sizes
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import LIGHT

@@ -43,6 +43,8 @@ class PageKind:
     make_result: "Callable[[Theme], ResultView]"
     roomy: bool = False
     """The form takes the height that is left."""
+    of_card: bool = True
+    """A card is chosen, and a dry run tells what will happen."""
 
 
 class ExperimentPage(QWidget):
@@ -65,7 +67,7 @@ class ExperimentPage(QWidget):
         self._state = state
         self.result: ResultView | None = None
         self._kind = kind
-        self.setup = SetupPanel(theme, live, form, roomy=kind.roomy)
+        self.setup = SetupPanel(theme, live, form, roomy=kind.roomy, of_card=kind.of_card)
         self.bar = RunBar(theme, kind.title)
         self.notice = Notice()
         self.advice = AdviceColumn()
@@ -145,7 +147,8 @@ class ExperimentPage(QWidget):
     @property
     def can_start(self) -> bool:
         """True if Start would do something."""
-        return not self._state.busy and self.setup.card is not None and self.setup.form.problem() is None
+        ready = self.setup.card is not None or not self._kind.of_card
+        return not self._state.busy and ready and self.setup.form.problem() is None
 
     def start(self) -> None:
         """Start with what the form says."""
@@ -210,9 +213,15 @@ class ExperimentPage(QWidget):
         self.notice.say(title, more, button)
         self.advice.show_advice(facts.advice, facts.questions, self._advice_hint())
         if self.result is not None:
-            self.result.setVisible(bool(facts.points) or state.busy)
+            self.result.setVisible(self._shows_result())
             self.result.show_facts(facts)
         self._filler_visible()
+
+    def _shows_result(self) -> bool:
+        return bool(self._state.facts.points) or self._state.busy
+
+    def _nothing_yet(self) -> str:
+        return _("Nothing measured yet")
 
     def _filler_visible(self) -> None:
         if self.result is not None and self.result.isHidden():
@@ -283,9 +292,9 @@ class ExperimentPage(QWidget):
             title = sentences.outcome(finished.outcome)
             return title[:1].upper() + title[1:], "\n".join(dict.fromkeys(told)), ""
         if state.phase is Phase.IDLE:
-            if self.setup.card is None:
+            if self.setup.card is None and self._kind.of_card:
                 return _("No card to measure"), sentences.error("no_cards"), ""
-            return _("Nothing measured yet"), self._kind.about, _("Start") if self.can_start else ""
+            return self._nothing_yet(), self._kind.about, _("Start") if self.can_start else ""
         return "", "", ""
 
     def _advice_hint(self) -> str:

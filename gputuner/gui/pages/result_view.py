@@ -38,6 +38,10 @@ class ResultKind:
     """Of the table; the first one gets the room that is left."""
     row: Callable[[Point], list[Cell]]
     """A figure's cells."""
+    listed: Callable[[Sequence[Point]], Sequence[Point]] = list
+    """The figures that the table has, in its order; those of a long curve are seen in the picture alone."""
+    late: bool = False
+    """Figures come at the end alone: until then there is no table."""
     hides: Mapping[int, int]
     """Columns that are left out below a width of the view, pixels (hovering over a figure tells them)."""
 
@@ -62,7 +66,7 @@ class ResultView(QWidget):
             row_height=22,
         )
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
-        frame = card()
+        self._below = frame = card()
         inside = QVBoxLayout(frame)
         inside.setContentsMargins(4, 2, 4, 4)
         inside.setSpacing(2)
@@ -80,6 +84,7 @@ class ResultView(QWidget):
         layout.addLayout(self._buttons(last))
         layout.addWidget(self.pictures, 3)
         layout.addWidget(frame, 1)
+        frame.setVisible(not kind.late)
         self.show_name(next(iter(kind.titles)), chosen=False)
 
     def _buttons(self, last: QHBoxLayout) -> FlowLayout:
@@ -177,7 +182,8 @@ class ResultView(QWidget):
         if key != self._drawn:
             self._drawn = key
             self.pictures.show_facts(facts)
-            self.table.rows.show_rows([(point.id, self._kind.row(point)) for point in facts.points])
+            self.table.rows.show_rows([(point.id, self._kind.row(point)) for point in self._kind.listed(facts.points)])
+            self._below.setVisible(bool(facts.points) or not self._kind.late)
             self._show_columns()
             self._show_rows()
         else:
@@ -193,8 +199,9 @@ class ResultView(QWidget):
 
     def _show_rows(self) -> None:
         """Scroll the table to the figures of the shown picture: to the newest while it runs, else to the first."""
-        keys = list(self.pictures.rows_of(self.name)) or [
-            point.id for point in self._facts.points if self.name == self._kind.picture_of_figure(point)
+        listed = {point.id: point for point in self._kind.listed(self._facts.points)}
+        keys = [key for key in self.pictures.rows_of(self.name) if key in listed] or [
+            key for key, point in listed.items() if self.name == self._kind.picture_of_figure(point)
         ]
         if keys and self._facts.finished is None:
             self.table.show_key(keys[-1], last=True)

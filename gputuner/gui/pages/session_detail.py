@@ -19,7 +19,7 @@ from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
-from gputuner.gui.pages.tune_result import training_result, tune_result
+from gputuner.gui.pages.tune_result import RESULTS, tune_result
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results_text import measured_with
 from gputuner.gui.run_state import RunFacts
@@ -120,13 +120,13 @@ class SessionDetail(QWidget):
         self._show_card()
 
     def _use_result(self, facts: RunFacts) -> None:
-        """Benchmarks and trainings have pictures of their own; what has none gets those of Tune."""
+        """Benchmarks and questions about trainings have pictures of their own; what has none gets those of Tune."""
         kind = facts.started.experiment if facts.started is not None else ""
-        if kind not in ("bench", "batch"):
+        if kind != "bench" and kind not in RESULTS:
             kind = "tune"
         if kind not in self._results:
-            bench = kind == "bench"
-            self._results[kind] = bench_result(self._theme, self._others) if bench else training_result(self._theme)
+            made = RESULTS.get(kind)
+            self._results[kind] = bench_result(self._theme, self._others) if made is None else made(self._theme)
             self._stack.addWidget(self._results[kind])
         self.result = self._views["figures"] = self._results[kind]
         if self.tabs["figures"].isChecked():

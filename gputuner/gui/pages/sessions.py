@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout,
 
 from gputuner.gui.others import Others
 from gputuner.gui.ports import SessionEntry, SessionSummary
+from gputuner.gui.questions import question_words
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
 from gputuner.gui.theme import Theme
@@ -336,8 +337,10 @@ def experiment_words(name: str) -> str:
             return _("Benchmarks")
         case "batch":
             return _("Training")
+        case "try":
+            return _("Advice tried")
         case _:
-            return name
+            return question_words().get(name, name)
 
 
 def _session_title(summary: SessionSummary) -> str:

@@ -38,10 +38,12 @@ class SetupPanel(QFrame):
     changed = Signal()
     """The user changed something."""
 
-    def __init__(self, theme: Theme, live: Live, form: Form, *, roomy: bool = False) -> None:
+    def __init__(self, theme: Theme, live: Live, form: Form, *, roomy: bool = False, of_card: bool = True) -> None:
+        """``roomy``: the form takes the height that is left; ``of_card``: a card is chosen."""
         super().__init__()
         self.setProperty("role", "card")
         self._live = live
+        self._of_card = of_card
         self.planned: Planned | None = None
         self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("card"))
@@ -60,12 +62,14 @@ class SetupPanel(QFrame):
         layout.setSpacing(2)
         layout.addWidget(label(_("Set up"), "heading"))
         layout.addSpacing(4)
-        layout.addWidget(label(_("Card"), "muted"))
-        layout.addWidget(self.chooser)
-        layout.addWidget(self._card_note)
-        layout.addSpacing(8)
+        if of_card:
+            layout.addWidget(label(_("Card"), "muted"))
+            layout.addWidget(self.chooser)
+            layout.addWidget(self._card_note)
+            layout.addSpacing(8)
         layout.addWidget(form, 1 if roomy else 0)
-        layout.addWidget(self.share)
+        if of_card:
+            layout.addWidget(self.share)
         layout.addSpacing(10)
         layout.addWidget(rule())
         layout.addSpacing(6)
@@ -80,8 +84,8 @@ class SetupPanel(QFrame):
             "The load stops by itself 3 °C before the core slows down, on an XID, on a fan that stands still, or when "
             "telemetry falls silent."
         )
-        self._kept.setText(kept if roomy else f"{kept} {stops}")
-        self._kept.setToolTip(stops if roomy else "")
+        self._kept.setText(kept if roomy or not of_card else f"{kept} {stops}")
+        self._kept.setToolTip(stops if roomy and of_card else "")
         self.show_cards()
         self.chooser.currentIndexChanged.connect(self._card_changed)
         self.form.changed.connect(self.changed)
@@ -95,7 +99,7 @@ class SetupPanel(QFrame):
     @property
     def cards(self) -> tuple[str, ...]:
         """UUIDs of the chosen cards."""
-        return (self.card.info.uuid,) if self.card else ()
+        return (self.card.info.uuid,) if self.card and self._of_card else ()
 
     @property
     def shared(self) -> bool:
@@ -160,6 +164,11 @@ class SetupPanel(QFrame):
                 ngettext("and {count} more", "and {count} more", rest).format(count=rest),
             ]
         self._plan.setText("\n".join([head, *lines, *([note] if note else [])]))
+        repolish(self._plan, "role", "muted")
+
+    def show_words(self, words: str) -> None:
+        """Say what would happen, where no dry run tells it."""
+        self._plan.setText(words)
         repolish(self._plan, "role", "muted")
 
     def show_problem(self, words: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gputuner.gui.live import Live
 from gputuner.gui.pages.experiment_page import ExperimentPage, PageKind
-from gputuner.gui.questions import TRAINING, question_words
+from gputuner.gui.questions import TRAINING
 from gputuner.gui.run_state import RunState
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.training_form import TrainingForm
@@ -39,12 +39,7 @@ class TrainingPage(ExperimentPage):
         state: RunState,
         trainings: Sequence[str],
     ) -> None:
-        first = question.name == TRAINING
-        kind = PageKind(
-            title=_("Training") if first else question_words()[question.name],
-            about=question.about,
-            make_result=question.make_result,
-        )
+        kind = PageKind(title=_("Training"), about=question.about, make_result=question.make_result)
         self.form = TrainingForm(theme, spec_type, trainings)
         super().__init__(theme, kind, self.form, live, state)
 
@@ -66,7 +61,7 @@ class TrainingPage(ExperimentPage):
 
 def questions() -> dict[str, Question]:
     """The questions about a training that measure, by name."""
-    return {question.name: question for question in (_batch(),)}
+    return {question.name: question for question in (_batch(), _switches(), _numerics(), _loading())}
 
 
 def _batch() -> Question:
@@ -80,6 +75,54 @@ def _batch() -> Question:
         about=_(
             "Training finds the batch size and the number format of one training, a built-in or your own: "
             "what fits, what is safe for the whole run, and what is fastest."
+        ),
+        make_result=made,
+    )
+
+
+def _numerics() -> Question:
+    def made(theme: Theme) -> "ResultView":
+        from gputuner.gui.pages.tune_result import numerics_result
+
+        return numerics_result(theme)
+
+    return Question(
+        name="numerics",
+        about=_(
+            "The numerical check trains some steps in each number format from one start, and tells whether the loss "
+            "stays within what FP32 varies by, which operations stay in FP32, and where half precision is used wrongly."
+        ),
+        make_result=made,
+    )
+
+
+def _switches() -> Question:
+    def made(theme: Theme) -> "ResultView":
+        from gputuner.gui.pages.tune_result import switches_result
+
+        return switches_result(theme)
+
+    return Question(
+        name="switches",
+        about=_(
+            "Number formats, memory layout, torch.compile and the other switches of torch are compared at one batch: "
+            "what gains is measured once more before it is advised."
+        ),
+        make_result=made,
+    )
+
+
+def _loading() -> Question:
+    def made(theme: Theme) -> "ResultView":
+        from gputuner.gui.pages.tune_result import loading_result
+
+        return loading_result(theme)
+
+    return Question(
+        name="loading",
+        about=_(
+            "Data loading is measured beside what the training could eat of batches that lie ready: how many worker "
+            "processes are enough, and which of the loader's switches help."
         ),
         make_result=made,
     )

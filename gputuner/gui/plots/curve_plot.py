@@ -8,68 +8,14 @@ from itertools import pairwise
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QBrush, QColor
+from PySide6.QtGui import QBrush, QColor, QPen
 
+from gputuner.gui.plots.curves import Area, Dot, Series, Stretch, Upright
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.labelling import Box, Segment, Spot, Words, beside_dot, beside_upright, place
 from gputuner.gui.plots.scales import Scale, ScaleAxis
 from gputuner.gui.plots.style import dashes, pen, plain_plot, round_up, tight_text, title_axis
 from gputuner.gui.theme import Theme, tinted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dot:
-    """One figure with its interval; ``hollow`` dots are of another kind than the filled ones."""
-
-    x: float
-    y: float
-    low: float | None = None
-    high: float | None = None
-    hollow: bool = False
-    point_id: str = ""
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """Dots of one colour, joined or not; ``path`` is a line without dots (a ceiling).
-
-    The name stands at the line's end, or at ``named_at``; where ends of several lie together, they share a label.
-    """
-
-    name: str
-    colour: str
-    dots: tuple[Dot, ...] = ()
-    joined: bool = True
-    path: tuple[Spot, ...] = ()
-    dashed: bool = False
-    symbol: str = "o"
-    size: float = 7.0
-    open: bool = False
-    """Symbols without filling, so that those of other series show through."""
-    named_at: Spot | None = None
-    parts: tuple[tuple[str, str], ...] = ()
-    """The words of the name, each with a colour of its own."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
-    """A named part of the horizontal axis."""
-
-    x0: float
-    x1: float
-    name: str
-    hatched: bool = False
-    """Without figures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upright:
-    """A dashed upright line with its words."""
-
-    x: float
-    name: str
-
 
 LABEL_GAP = 14.0
 """Pixels between a dot, its label and the edge."""
@@ -77,8 +23,10 @@ HEAD = 20.0
 """Pixels above the curves for the names of stretches."""
 TOGETHER = 24.0
 """Ends of lines closer than this in pixels share a label."""
-GLYPHS = {"o": "●", "s": "■", "t1": "▲", "d": "◆", "star": "★"}
-"""Symbols of series as characters, for their shared label."""
+DOUBLINGS = 1.5
+"""Room above and below figures on a scale of powers of two."""
+AREA = 60
+"""Opacity of areas, of 255."""
 DOTS_AT_MOST = 160
 """More dots than this are drawn small."""
 
@@ -109,6 +57,7 @@ class CurvePlot(PictureFrame):
         self.series: tuple[Series, ...] = ()
         self.stretches: tuple[Stretch, ...] = ()
         self.uprights: tuple[Upright, ...] = ()
+        self.areas: tuple[Area, ...] = ()
         self._marked: frozenset[str] = frozenset()
         self._labels: list[_Label] = []
         self._leaders: list[pg.PlotDataItem] = []
@@ -126,12 +75,18 @@ class CurvePlot(PictureFrame):
         return [self._pixel(self._spot(dot)) for series in self.series for dot in series.dots]
 
     def show_series(
-        self, series: Sequence[Series], stretches: Sequence[Stretch] = (), uprights: Sequence[Upright] = ()
+        self,
+        series: Sequence[Series],
+        stretches: Sequence[Stretch] = (),
+        uprights: Sequence[Upright] = (),
+        areas: Sequence[Area] = (),
+        ticks: Sequence[float] = (),
     ) -> None:
-        """Show these; the same again costs nothing."""
-        wanted = tuple(series), tuple(stretches), tuple(uprights)
-        if wanted != (self.series, self.stretches, self.uprights):
-            self.series, self.stretches, self.uprights = wanted
+        """Show these; the same again costs nothing. ``ticks``: values to name below instead of round ones."""
+        self._bottom.wanted = tuple(self._x.place(value) for value in ticks)
+        wanted = tuple(series), tuple(stretches), tuple(uprights), tuple(areas)
+        if wanted != (self.series, self.stretches, self.uprights, self.areas):
+            self.series, self.stretches, self.uprights, self.areas = wanted
             self._draw()
 
     def mark(self, point_ids: frozenset[str]) -> None:
@@ -148,6 +103,8 @@ class CurvePlot(PictureFrame):
         self._fit()
         for number, stretch in enumerate(self.stretches):
             self._add_stretch(stretch, shaded=number % 2 == 0)
+        for area in self.areas:
+            self._add_area(area)
         for series in self.series:
             self._add_series(series)
         for upright in self.uprights:
@@ -161,14 +118,18 @@ class CurvePlot(PictureFrame):
         """Choose the ends of both axes from what is shown."""
         spots = [self._spot(dot) for s in self.series for dot in s.dots]
         spots += [self._place(spot) for s in self.series for spot in s.path]
+        spots += [
+            self._place(spot) for a in self.areas for ys in (a.low, a.high) for spot in zip(a.xs, ys, strict=True)
+        ]
         xs, ys = [x for x, _y in spots], [y for _x, y in spots]
         xs += [self._x.place(x) for stretch in self.stretches for x in (stretch.x0, stretch.x1)]
         room = max(0.1, max(xs) - min(xs)) * 0.02
         self._span = min(xs) - room, max(xs) + room
         self._bottom.last = max(xs) + room
-        if self._y.base:
+        if self._y.base or not self._y.zero:
             low, high = min(ys), max(ys)
-            margin = max(0.15, (high - low) * 0.06)
+            least = {0: max(abs(high), abs(low), 1e-9) * 0.02, 2: DOUBLINGS}.get(self._y.base, 0.15)
+            margin = max(least, (high - low) * 0.06)
             self._height = low - margin, high + margin
         else:
             highs = [dot.high for s in self.series for dot in s.dots if dot.high is not None]
@@ -185,6 +146,18 @@ class CurvePlot(PictureFrame):
         item = pg.LinearRegionItem(ends, movable=False, brush=fill, pen=pen(self._theme.strong_line, 1))
         item.setZValue(-5)
         self.plot.addItem(item, ignoreBounds=True)
+
+    def _add_area(self, area: Area) -> None:
+        """Filled between its curves, behind everything."""
+        xs = np.array([self._x.place(x) for x in area.xs])
+        edges = [
+            pg.PlotDataItem(xs, np.array([self._y.place(y) for y in ys]), pen=pen(area.colour, 0.6))
+            for ys in (area.low, area.high)
+        ]
+        fill = pg.FillBetweenItem(*edges, brush=QBrush(tinted(area.colour, AREA)))
+        fill.setZValue(-4)
+        for item in (fill, *edges):
+            self.plot.addItem(item, ignoreBounds=True)
 
     def _add_series(self, series: Series) -> None:
         style = Qt.PenStyle.DashLine if series.dashed else Qt.PenStyle.SolidLine
@@ -211,14 +184,16 @@ class CurvePlot(PictureFrame):
         self.plot.addItem(bar)
 
     def _add_dots(self, series: Series) -> None:
-        small = sum(len(s.dots) for s in self.series) > DOTS_AT_MOST
+        small = sum(len(s.dots) for s in self.series if not s.bare) > DOTS_AT_MOST
         spots = [
             {
                 "pos": self._spot(dot),
                 "symbol": series.symbol,
                 "size": 11 if dot.hollow else 4 if small else series.size,
-                "pen": pen(series.colour, 1.4),
-                "brush": QBrush(Qt.BrushStyle.NoBrush) if dot.hollow or series.open else QBrush(QColor(series.colour)),
+                "pen": QPen(Qt.PenStyle.NoPen) if series.bare else pen(series.colour, 1.4),
+                "brush": QBrush(Qt.BrushStyle.NoBrush)
+                if dot.hollow or series.open or series.bare
+                else QBrush(QColor(series.colour)),
                 "data": dot.hint,
             }
             for dot in series.dots
@@ -239,7 +214,7 @@ class CurvePlot(PictureFrame):
         self._labels = []
         for spot, named in self._named():
             if len(named) > 1:
-                parts = [(f"{GLYPHS.get(each.symbol, '')} {each.name}".lstrip(), each.colour) for each in named]
+                parts = [(f"{each.glyph} {each.name}".lstrip(), each.colour) for each in named]
             else:
                 parts = list(named[0].parts) or [(named[0].name, named[0].colour)]
             self._label(parts, spot=spot, stacked=len(named) > 1)

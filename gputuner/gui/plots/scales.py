@@ -10,16 +10,22 @@ from gputuner.language.numbers import number, tick
 
 EVEN_TICKS = 8
 """About as many ticks on a linear scale, however large the picture."""
+NEAR = 20
+"""Pixels between two ticks that are named."""
 TINY = 1e-300
 """Logarithms of nothing stop here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """``place`` maps a value to the axis, ``text`` names a value; ``base`` of the logarithm, 0: linear."""
+    """``place`` maps a value to the axis, ``text`` names a value; ``base`` of the logarithm, 0: linear.
+
+    ``zero``: a linear scale begins there (rates, power); without it the figures fill the height (losses).
+    """
 
     base: int
     text: Callable[[float], str]
+    zero: bool = True
 
     def place(self, value: float) -> float:
         """Where a value lies on the axis."""
@@ -45,6 +51,16 @@ class Scale:
 def linear(text: Callable[[float], str] = tick) -> Scale:
     """From zero, evenly."""
     return Scale(0, text)
+
+
+def free(text: Callable[[float], str] = tick) -> Scale:
+    """Evenly, from the lowest figure to the highest."""
+    return Scale(0, text, zero=False)
+
+
+def doublings(text: Callable[[float], str] = tick) -> Scale:
+    """Logarithmic, in powers of two."""
+    return Scale(2, text)
 
 
 def decades(text: Callable[[float], str] = tick) -> Scale:
@@ -73,12 +89,24 @@ class ScaleAxis(EndedAxis):
         self._room = room
         self.last = float("inf")
         """Place of the last figure: what lies beyond has no ticks, only room for words."""
+        self.wanted: tuple[float, ...] = ()
+        """Places to name instead of round ones, as far as they have room."""
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """As many as have room; of even ones no more than are needed to read a value."""
+        if self.wanted:
+            return [(1.0, self._apart(size / max(1e-9, maxVal - minVal)))]
         most = max(2, int(size / self._room))
         places = self._scale.ticks(minVal, maxVal, min(most, EVEN_TICKS) if not self._scale.base else most)
         return [(1.0, [place for place in places if place <= self.last])]
+
+    def _apart(self, pixels: float) -> list[float]:
+        """The wanted places that do not touch, the largest first; ``pixels`` per unit."""
+        chosen: list[float] = []
+        for place in sorted(self.wanted, reverse=True):
+            if not chosen or (chosen[-1] - place) * pixels > NEAR:
+                chosen.append(place)
+        return chosen
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Words of the values."""

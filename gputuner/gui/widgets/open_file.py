@@ -20,3 +20,10 @@ def ask_which(
     dialog.fileSelected.connect(lambda text: then(Path(text)))
     dialog.show()
     return dialog
+
+
+def ask_folder(parent: QWidget, title: str, folder: Path, then: Callable[[Path], object]) -> QFileDialog:
+    """Open a dialog beside the window (not modal); ``then`` gets the chosen folder."""
+    dialog = ask_which(parent, title, folder, [], then)
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    return dialog

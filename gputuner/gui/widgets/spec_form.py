@@ -125,6 +125,8 @@ class SpecForm(Form):
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
             whole.setSuffix(f" {words.unit}" if words.unit else "")
+            whole.setSpecialValueText(words.lowest)
+            whole.setMinimumWidth(1)  # long words for the lowest value must not widen the form
             whole.valueChanged.connect(lambda _value: self.changed.emit())
             return whole
         if hint is float:

@@ -3,10 +3,12 @@
 
 from collections.abc import Sequence
 from dataclasses import Field, fields, replace
+from functools import partial
 from typing import Any
 
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox
 
+from gputuner.experiments.numerics_check import LEAST_DRAWS
 from gputuner.gui.field_words import FieldWords, field_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.spec_form import SpecForm
@@ -14,6 +16,7 @@ from gputuner.gui.widgets.training_source import TrainingSource
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError, UsageError
 from gputuner.workloads.specs import PRECISIONS
+from gputuner.workloads.specs_numerics import MOST_DRAWS, MOST_STEPS
 
 OF_SOURCE = ("workload", "recipe", "folder", "images")
 """Fields that ``TrainingSource`` asks for."""
@@ -25,7 +28,7 @@ class TrainingForm(SpecForm):
     """The training, then a control for each other field of the spec."""
 
     def __init__(self, theme: Theme, spec_type: type[object], trainings: Sequence[str]) -> None:
-        super().__init__(theme, spec_type, _words)
+        super().__init__(theme, spec_type, partial(_words, getattr(spec_type, "name", "")))
         self._known = {entry.name for entry in fields(spec_type)}  # type: ignore[arg-type]
         self.source = TrainingSource(theme, trainings, images="images" in self._known)
         self.column.insertWidget(0, self.source)
@@ -67,10 +70,17 @@ class TrainingForm(SpecForm):
             self._minutes.setValue(after)
 
 
-def _words(entry: "Field[Any]") -> FieldWords:
+def _words(question: str, entry: "Field[Any]") -> FieldWords:
+    """The words for a field of a question's spec (``question``: the experiment's name)."""
+    formats = tuple((precision.upper(), precision) for precision in PRECISIONS)
     match entry.name:
+        case "precision" if question == "loading":
+            return FieldWords(
+                name=_("Number format"),
+                why=_("The training eats as fast as it runs in this format."),
+                choices=((_("the card's usual one"), ""), *formats),
+            )
         case "precision":
-            formats = tuple((precision.upper(), precision) for precision in PRECISIONS)
             return FieldWords(
                 name=_("Number format"),
                 why=_("One format, or all that the card computes compared at the batch where they are fast."),
@@ -80,6 +90,33 @@ def _words(entry: "Field[Any]") -> FieldWords:
             return FieldWords(name=_("Only what fits"), why=_("Limit and safe batch, without rates: for the hurried."))
         case "minutes":
             return replace(field_words(entry), note="")
+        case "batch":
+            return FieldWords(
+                name=_("Batch size"),
+                why=_("Samples per step at which all is measured; by itself it takes one that fits in every setting."),
+                low=0,
+                high=1 << 20,
+                lowest=_("found by itself"),
+            )
+        case "steps":
+            return FieldWords(
+                name=_("Optimizer steps"),
+                why=_("Of each run; more of them tell more, and take longer."),
+                low=0,
+                high=MOST_STEPS,
+                lowest=_("as time allows"),
+            )
+        case "seeds":
+            return FieldWords(
+                name=_("FP32 runs"),
+                why=_("Runs with different seeds: the band that they span is what a format is judged by."),
+                low=LEAST_DRAWS,
+                high=MOST_DRAWS,
+            )
+        case "compile":
+            return FieldWords(
+                name=_("Try torch.compile"), why=_("It takes most of the time: every setting is compiled anew.")
+            )
         case name if name in OF_SOURCE:
             return FieldWords(name="", hidden=True)
         case _:

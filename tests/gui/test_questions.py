@@ -1,0 +1,335 @@
+"""The questions of the page Training: chosen in a row, asked of the same training, each with pictures of its own."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from gputuner.analysis.switches import decide
+from gputuner.assembly.setup import open_setup
+from gputuner.assembly.window import WindowPorts
+from gputuner.experiments.loading import Loading
+from gputuner.experiments.numerics import Numerics
+from gputuner.experiments.switches import Switching
+from gputuner.gui.results_loading import setting_groups, workers_picture
+from gputuner.gui.results_numerics import activation_groups, difference_picture, listed, loss_picture, scale_picture
+from gputuner.gui.results_switches import memory_groups, rate_groups
+from gputuner.gui.results_try import trial_groups
+from gputuner.gui.theme import LIGHT, Choice
+from gputuner.gui.window import MainWindow
+from gputuner.model.cards import Origin
+from gputuner.model.events import Outcome
+from gputuner.model.points import Point, Spread
+
+MEASURING = {"switches": Switching, "numerics": Numerics, "loading": Loading}
+PICTURES = {
+    "switches": ["rate", "memory"],
+    "numerics": ["loss", "scale", "activations"],
+    "loading": ["workers", "settings"],
+}
+
+
+def point(metric: str, number: float, params: dict, unit: str = "samples/s", half: float = 0.0, **extra) -> Point:
+    spread = Spread(n=9, median=number, iqr=half, ci95_low=number - half, ci95_high=number + half) if half else None
+    return Point(
+        id=f"{metric}-{'-'.join(str(value) for value in params.values())}", card="GPU-4090", metric=metric,
+        workload="resnet50", params=params, value=number, unit=unit, origin=Origin.MEASURED, spread=spread, extra=extra,
+    )  # fmt: skip
+
+
+# --- the row ----------------------------------------------------------------------------------------------------------
+
+
+def test_each_question_has_its_form(open_window, invented):
+    window = open_window(invented.ports())
+    assert list(window.questions.buttons) == ["training", *MEASURING, "watch"]
+    for name, spec in MEASURING.items():
+        window.show_page(name)
+        assert window.page == name
+        assert window.questions.buttons[name].isChecked()
+        assert isinstance(window.experiment.setup.form.spec(), spec)
+        told = window.experiment.setup.form.spec()
+        assert replace(told, folder=".") == spec(), "the form begins with what the command line begins with"
+    assert window.navigation.buttons["training"].isChecked()
+
+
+def test_training_and_card_go_along(open_window, invented):
+    window = open_window(invented.ports(cards=[invented.modded_4090(), invented.rtx_3090()]))
+    window.show_page("training")
+    other = window.training.setup.chooser.itemData(1)
+    window.training.setup.choose_card(other)
+    window.training.form.set_values({"workload": "bert"})
+    window.questions.buttons["numerics"].click()
+    assert window.experiment.setup.form.spec().workload == "bert"
+    assert window.experiment.setup.cards == (other,)
+    window.experiment.setup.form.set_values({"recipe": "mine.py:make", "steps": 50})
+    window.questions.buttons["switches"].click()
+    assert window.experiment.setup.form.spec().recipe == "mine.py:make"
+    window.questions.buttons["numerics"].click()
+    assert window.experiment.setup.form.spec().steps == 50
+
+
+def test_numbers_that_are_found_by_themselves_say_so(open_window, invented):
+    window = open_window(invented.ports())
+    for name in MEASURING:
+        assert window.experiments[name].setup.form.controls["batch"].text() == "found by itself"
+    assert window.experiments["numerics"].setup.form.controls["steps"].text() == "as time allows"
+
+
+def test_the_question_survives_theme_and_language(open_window, invented):
+    window = open_window(invented.ports())
+    window.show_page("loading")
+    window.experiment.setup.form.set_values({"batch": 96})
+    window.choose_theme(Choice.DARK)
+    assert window.page == "loading"
+    assert window.experiment.setup.form.spec().batch == 96
+    window.show_page("monitor")
+    window.navigation.buttons["training"].click()
+    assert window.page == "loading", "the page comes back as it was left"
+
+
+def test_every_question_and_picture_has_a_key_of_its_own(open_window, invented):
+    window = open_window(invented.ports())
+    keys = [action.shortcut().toString() for action in window.actions_.entries]
+    assert len(keys) == len(set(keys))
+    assert "" not in keys
+    window.actions_.find("Ask of a training: Numerical check").trigger()
+    assert window.page == "numerics"
+
+
+@pytest.mark.parametrize("size", [(1060, 680), (1366, 768)])
+def test_the_row_and_the_forms_fit(open_window, invented, qtbot, size):
+    window = open_window(invented.ports())
+    window.resize(*size)
+    for name, button in window.questions.buttons.items():
+        window.show_page(name)
+        qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
+        page = window.experiments[name]
+        qtbot.waitUntil(lambda page=page: page.setup.width() <= page._left.viewport().width())
+
+
+# --- runs on a simulated card -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def simulated(qtbot, tmp_path):
+    """A window over the program itself with a simulated card."""
+    with closing(open_setup(simulate=("rtx-4090-48g",), data_dir=tmp_path)) as setup:
+        window = MainWindow(WindowPorts(setup), Choice.LIGHT)
+        qtbot.addWidget(window)
+        window.resize(1366, 768)
+        window.show()
+        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=20_000)
+        yield window
+        window.close()
+
+
+@pytest.mark.parametrize("name", list(MEASURING))
+def test_a_simulated_card_answers(simulated, qtbot, name):
+    simulated.show_page(name)
+    page, desk = simulated.experiments[name], simulated.desks[name]
+    qtbot.waitUntil(lambda: "steps, about" in page.setup.plan_text, timeout=30_000)
+    page.load_plots()
+    page.start()
+    qtbot.waitUntil(lambda: not desk.thread_.busy, timeout=90_000)
+    page.refresh()
+    page.result.show_facts(desk.state.facts, now=True)
+    assert desk.state.outcome is Outcome.COMPLETED
+    assert [each for each, button in page.result.segments.items() if button.isEnabled()] == PICTURES[name]
+    for picture in PICTURES[name]:
+        page.show_picture(picture)
+    assert page.advice.cards
+    keys = page.result.table.rows.keys
+    assert keys
+    assert not [key for key in keys if key.startswith("train_loss")], "curves are seen in the picture alone"
+    page.bar.open_button.click()
+    qtbot.waitUntil(lambda: bool(simulated.sessions.table.rows.keys), timeout=20_000)
+    simulated.sessions.load_plots()
+    detail = simulated.sessions.detail
+    qtbot.waitUntil(lambda: detail.content is not None, timeout=20_000)
+    detail.show_view("figures")
+    assert list(detail.result.segments) == PICTURES[name]
+    assert detail.result.pictures.filled(detail.content.facts) == PICTURES[name]
+
+
+# --- pictures from figures --------------------------------------------------------------------------------------------
+
+
+def switch_points() -> list[Point]:
+    def rate(number: float, peak: int, **params) -> Point:
+        named = {"batch": 64, "phase": "switch", "precision": "bf16", **params}
+        return point("train_throughput", number, named, half=1.0, allocated_peak_bytes=peak)
+
+    return [
+        rate(700.0, 5 << 30, precision="tf32"),
+        rate(1200.0, 3 << 30),
+        rate(1800.0, 3 << 30, channels_last=True),
+        rate(2000.0, 2 << 30, channels_last=True, compile=True),
+        rate(2004.0, 2 << 30, channels_last=True, compile=True, optimizer_kind="fused"),
+    ]
+
+
+def test_settings_are_ranked_and_the_advised_one_is_marked():
+    points = switch_points()
+    (group,) = rate_groups(points, LIGHT)
+    assert [row.value for row in group.rows] == pytest.approx([2004.0, 2000.0, 1800.0, 1200.0, 700.0])
+    assert [row.name for row in group.rows] == [
+        "… + fused optimizer",
+        "✓ BF16, channels-last, compiled",
+        "BF16, channels-last",
+        "BF16",
+        "TF32",
+    ]
+    assert group.line == pytest.approx(700.0), "what torch does by itself"
+    assert (group.rows[0].low, group.rows[0].high) == (2003.0, 2005.0)
+    chosen = decide(points).chosen
+    assert (chosen.channels_last, dict(chosen.switches)) == (True, {"compile": True})
+
+
+def test_memory_is_ranked_from_the_smallest_up():
+    (group,) = memory_groups(switch_points(), LIGHT)
+    assert [row.value for row in group.rows] == [2.0, 2.0, 3.0, 3.0, 5.0]
+    assert group.line == 5.0
+
+
+def test_no_rate_no_picture():
+    assert rate_groups([], LIGHT) == []
+    assert memory_groups([], LIGHT) == []
+    assert workers_picture([], LIGHT).series == ()
+    assert setting_groups([], LIGHT) == []
+    assert loss_picture([], LIGHT).series == ()
+    assert activation_groups([], LIGHT) == []
+
+
+def loading_points() -> list[Point]:
+    def setting(workers: int, **more) -> dict:
+        prefetch = 2 if workers else 0
+        return {"batch": 64, "workers": workers, "prefetch": prefetch, "pin": False, "persistent": False, **more}
+
+    points = [point("loader_demand", 1000.0, {"batch": 64, "precision": "bf16"}, half=10.0)]
+    for workers, alone, fed in ((0, 200.0, 150.0), (4, 800.0, 700.0), (8, 1500.0, 900.0)):
+        params = setting(workers, phase="workers")
+        points.append(point("loader_supply", alone, params))
+        usual = {"usual": True} if workers == 0 else {}
+        points.append(point("loader_fed", fed, params, starvation_fraction=1.0 - fed / 1000.0, **usual))
+    pinned = setting(8, pin=True)
+    points.append(point("loader_fed", 960.0, {**pinned, "phase": "switch"}, starvation_fraction=0.04))
+    points.append(point("loader_fed", 940.0, {**pinned, "phase": "again"}, starvation_fraction=0.06))
+    points.append(point("loader_best", 949.9, {"precision": "bf16", **pinned}))
+    return points
+
+
+def test_rates_of_a_loader_stand_beside_what_the_training_eats():
+    picture = workers_picture(loading_points(), LIGHT)
+    named = {series.name: series for series in picture.series}
+    assert [(dot.x, dot.y) for dot in named["loader alone"].dots] == [(0, 200.0), (4, 800.0), (8, 1500.0)]
+    assert [(dot.x, dot.y) for dot in named["training with it"].dots] == [(0, 150.0), (4, 700.0), (8, 900.0)]
+    assert named["it could eat 1000"].path == ((0, 1000.0), (8, 1000.0))
+    assert (picture.areas[0].low, picture.areas[0].high) == ((990.0, 990.0), (1010.0, 1010.0))
+    assert [(mark.x, mark.name) for mark in picture.uprights] == [(0, "today: 0"), (8, "advised: 8")]
+    assert picture.ticks == (0, 4, 8)
+    aside = [dot.y for series in picture.series if not series.joined for dot in series.dots]
+    assert aside == [960.0], "other switches are no part of the curve"
+    assert [dot.y for series in picture.series if series.symbol == "star" for dot in series.dots] == [949.9]
+
+
+def test_each_setting_of_a_loader_has_one_bar():
+    (group,) = setting_groups(loading_points(), LIGHT)
+    assert [row.name for row in group.rows] == [
+        "✓ 8 workers, prefetch 2, pinned",
+        "8 workers, prefetch 2",
+        "4 workers, prefetch 2",
+        "no workers, today",
+    ]
+    assert group.rows[0].value == pytest.approx((960.0 * 940.0) ** 0.5), "both measurements of it"
+    assert [row.note for row in group.rows][-1] == "85 % waiting"
+    assert group.line == 1000.0
+
+
+def numerics_points() -> list[Point]:
+    points = []
+    for step in range(4):
+        params = {"batch": 32, "step": step}
+        mean = 3.0 - 0.5 * step
+        points.append(point("train_loss_band", mean, params, "1", low=mean - 0.1, high=mean + 0.1, draws=4))
+        for precision, draw, off in (("fp32", 0, 0.0), ("fp32", 1, 0.05), ("fp16", 0, 0.4)):
+            told = {"scale": 65536.0 / 2**step, "skipped": step == 2} if precision == "fp16" else {}
+            of = {**params, "precision": precision, "draw": draw}
+            points.append(point("train_loss", mean + off + 0.01, of, "1", smoothed=mean + off, **told))
+    verdicts = (("fp32", "reference", 0.0), ("fp16", "apart", 0.4))
+    points += [
+        point("numerics_verdict", off, {"batch": 32, "precision": precision, "verdict": verdict}, "1")
+        for precision, verdict, off in verdicts
+    ]
+    points += [
+        point("activation_peak", peak, {"batch": 32, "precision": precision, "place": place}, "1", order=order,
+              overflow=peak > 65504)
+        for precision in ("fp32", "fp16")
+        for order, (place, peak) in enumerate((("head", 70000.0), ("stem", 99.0)))
+    ]  # fmt: skip
+    points.append(
+        point("autocast_kept", 2.0, {"batch": 32, "precision": "fp16", "operation": "softmax", "kept": "autocast"}, "1")
+    )
+    return points
+
+
+def test_losses_are_drawn_smoothed_over_the_band_of_fp32():
+    picture = loss_picture(numerics_points(), LIGHT)
+    fp32, fp16 = picture.series
+    assert fp32.name == "FP32"
+    assert fp16.name.startswith("FP16 ")
+    assert [(dot.x, dot.y) for dot in fp16.dots] == [(0, 3.4), (1, 2.9), (2, 2.4), (3, 1.9)]
+    assert len(fp32.dots) == 4, "other draws are in the band"
+    (band,) = picture.areas
+    assert band.low == pytest.approx((2.9, 2.4, 1.9, 1.4))
+    assert band.high == pytest.approx((3.1, 2.6, 2.1, 1.6))
+
+
+def test_the_difference_to_fp32_shows_what_the_fall_hides():
+    picture = difference_picture(numerics_points(), LIGHT)
+    assert [dot.y for dot in picture.series[1].dots] == pytest.approx([0.4] * 4)
+    assert picture.areas[0].low == pytest.approx([-0.1] * 4)
+
+
+def test_the_scale_follows_the_steps_and_rings_skipped_ones():
+    line, skipped = scale_picture(numerics_points(), LIGHT).series
+    assert [dot.y for dot in line.dots] == [65536.0, 32768.0, 16384.0, 8192.0]
+    assert [dot.x for dot in skipped.dots] == [2]
+
+
+def test_activations_are_those_of_fp16_and_overflow_is_named():
+    (group,) = activation_groups(numerics_points(), LIGHT)
+    assert group.title == "FP16"
+    assert [(row.name, row.note) for row in group.rows] == [("head", "too large for FP16"), ("stem", "")]
+    assert group.rows[0].value > group.line > group.rows[1].value
+
+
+def test_the_table_has_the_judgements_first():
+    points = numerics_points()
+    metrics = [each.metric for each in listed(points)]
+    assert metrics[:2] == ["numerics_verdict"] * 2
+    assert metrics[-1] == "autocast_kept"
+    assert "train_loss" not in metrics
+
+
+def test_a_tried_advice_shows_its_trials_and_both_gains():
+    tried = ("base", 100.0), ("advised", 121.0), ("advised", 119.0), ("base", 100.0)
+    points = [
+        point("train_throughput", rate, {"batch": 64, "phase": "try", "side": side, "number": number}, half=1.0)
+        for number, (side, rate) in enumerate(tried)
+    ]
+    gain = {"predicted": 0.3, "predicted_low": 0.25, "predicted_high": 0.35}
+    points.append(point("advice_gain", 0.19, {"advice": "batch.fastest", "round": 1}, "fraction", **gain))
+    points.append(point("advice_gain", 0.2, {"advice": "batch.fastest", "round": 2}, "fraction", half=0.01, **gain))
+    trials, gains = trial_groups(points, LIGHT)
+    assert [row.name for row in trials.rows] == ["as before", "as advised", "as advised", "as before"]
+    assert [(row.name, row.text, row.note) for row in gains.rows] == [
+        ("predicted", "+30.0 %", "25 … 35 %"),
+        ("realised", "+20.0 %", "19 … 21 %"),
+    ]
+    assert gains.rows[0].hollow
+
+
+def test_a_loss_has_no_bar_and_says_its_sign():
+    (group,) = trial_groups([point("advice_gain", -0.05, {"round": 1}, "fraction", half=0.01, predicted=0.1)], LIGHT)
+    assert [(row.value, row.text) for row in group.rows] == [(0.1, "+10.0 %"), (0.0, "−5.0 %")]
