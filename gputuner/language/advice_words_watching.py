@@ -12,12 +12,12 @@ _HOST = N_("Waiting for the host took {share:fraction} of the time.")
 
 ADVICE: dict[str, AdviceWords] = {
     "watch.workers": AdviceWords(
-        title=N_("Load data in {workers} processes"),
+        title=N_("num_workers={workers} for the DataLoader"),
         action=N_("Give the DataLoader num_workers={workers} instead of {now}."),
         why=(_WAITING, N_("So many keep up with the step if disk and network do; {cores} cores are there.")),
     ),
     "watch.workers_short": AdviceWords(
-        title=N_("Load data in {workers} processes"),
+        title=N_("num_workers={workers} for the DataLoader"),
         action=N_("Give the DataLoader num_workers={workers} instead of {now}; samples must get cheaper as well."),
         why=(_WAITING, N_("More would be needed to keep up with the step, but {cores} cores are there.")),
     ),

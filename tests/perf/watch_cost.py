@@ -1,0 +1,106 @@
+"""What our hooks cost a training: the same steps with the hooks noting and switched off, in turn, in one process.
+
+``python -m tests.perf.watch_cost [--blocks 60]``: starts itself again with the hooks in its environment. A model with
+steps of about 5 ms on one thread of the processor, fed by a DataLoader. Blocks of steps alternate A B B A …; switched
+off the hooks still are called and return at once. Times are processor times, so that others on the machine disturb
+little. Prints the paired ratio with its 95 % interval, the difference in µs per step, and what starting Python and
+importing torch take with and without us.
+"""
+
+import argparse
+import gc
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from gputuner.analysis.statistics import paired_ratio
+from gputuner.workloads.observed.environment import FOLDER, injected
+
+WIDTH, BATCH, LAYERS = 384, 96, 4
+STEPS = 12
+"""Steps of a block."""
+STARTS = 15
+
+
+def main() -> None:
+    """Start with the hooks, measure, print."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--blocks", type=int, default=60)
+    blocks = options.parse_args().blocks
+    if FOLDER not in os.environ:
+        with tempfile.TemporaryDirectory() as folder:
+            environment = injected(os.environ, folder) | {"OMP_NUM_THREADS": "1"}
+            command = [sys.executable, "-m", "tests.perf.watch_cost", "--blocks", str(blocks)]
+            raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
+    _steps(blocks)
+    for name, code in (("start of Python", "pass"), ("with torch", "import torch")):
+        _starts(name, code, STARTS if code == "pass" else 5)
+
+
+def _steps(blocks: int) -> None:
+    import torch
+
+    watch = next(each for each in gc.get_objects() if type(each).__name__ == "Watch")
+    steps = _training(torch)
+    for _ in range(10 * STEPS):
+        next(steps)
+    noting: list[float] = []
+    off: list[float] = []
+    for block in range(blocks):
+        for on in (True, False) if block % 2 else (False, True):
+            watch.on = on
+            (noting if on else off).append(statistics.median(next(steps) for _ in range(STEPS)))
+    ratio = paired_ratio(noting, off)
+    step_ms = 1e3 * statistics.median(off)
+    apart = [1e6 * (a - b) for a, b in zip(noting, off, strict=True)]
+    low = "" if ratio.low is None or ratio.high is None else f" (95 %: {ratio.low - 1:+.2%} … {ratio.high - 1:+.2%})"
+    print(f"| step, hooks off | {step_ms:.2f} ms |")
+    print(f"| step, hooks noting | {ratio.value - 1:+.2%}{low} |")
+    print(f"| difference per step | median {statistics.median(apart):.0f} µs |")
+
+
+def _training(torch) -> Iterator[float]:
+    """Processor seconds of each step, without end."""
+    torch.manual_seed(0)
+    layers = [layer for _ in range(LAYERS) for layer in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    data = torch.utils.data.TensorDataset(torch.randn(BATCH * 200, WIDTH))
+    loader = torch.utils.data.DataLoader(data, batch_sampler=[list(range(BATCH))] * 200, collate_fn=_collate)
+    while True:
+        batches = iter(loader)
+        for _ in range(200):
+            began = time.thread_time()
+            loss = model(next(batches)).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            yield time.thread_time() - began
+
+
+def _collate(samples):
+    import torch
+
+    return torch.stack([values for (values,) in samples])
+
+
+def _starts(name: str, code: str, count: int) -> None:
+    plain = {key: value for key, value in os.environ.items() if key not in (FOLDER, "PYTHONPATH")}
+    took: dict[bool, list[float]] = {True: [], False: []}
+    for index in range(2 * count):
+        ours = index % 4 in (1, 2)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], env=dict(os.environ) if ours else plain, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took[ours].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    with_us, without = (1e3 * statistics.median(took[ours]) for ours in (True, False))
+    print(f"| {name}, median of {count} | {without:.1f} ms, with us {with_us:.1f} ms |")
+
+
+if __name__ == "__main__":
+    main()
