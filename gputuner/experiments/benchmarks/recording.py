@@ -77,8 +77,8 @@ def _checked(measured: Trial | Part) -> str:
 def stand_in(course: Course, own: Conditions | None) -> tuple[Conditions | None, dict[str, Scalar]]:
     """The conditions of a setting; of one that falls between two readings, what holds of the whole survey, marked so.
 
-    A limit stands for every setting only if it was on for most of the survey; else whether it was on here is not known.
-    Energy and duration of the survey are not the setting's.
+    Its limits are those of the readings around it, where these are near. Else a limit stands for every setting only if
+    it was on for most of the survey, or it is not known. Energy and duration of the survey are not the setting's.
     """
     whole = course.conditions
     if (own is not None and own.samples) or whole is None:
@@ -86,11 +86,12 @@ def stand_in(course: Course, own: Conditions | None) -> tuple[Conditions | None,
     limited = {name: seconds for name, seconds in whole.limited_s.items() if not 0 < share(whole, name) < MOSTLY}
     seconds = own.duration_s if own is not None else whole.duration_s
     scale = seconds / whole.duration_s if whole.duration_s else 1.0
+    scaled = {name: value * scale for name, value in limited.items()}
     held = replace(
         whole,
         duration_s=seconds,
         energy_j=None,
-        limited_s={name: value * scale for name, value in limited.items()},
+        limited_s=own.limited_s if own is not None and own.limited_s else scaled,
         limited_from_samples=True,
     )
     return held, {"conditions_of": "survey"}

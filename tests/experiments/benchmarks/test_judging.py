@@ -253,3 +253,17 @@ def test_of_a_surveys_limits_only_those_that_were_on_for_most_of_it_stand_for_ea
         flags[share] = Flag.THROTTLED_POWER in point.flags
         assert point.conditions.duration_s == 0.1
     assert flags == {0.1: False, 0.9: True}
+
+
+def test_the_limits_of_a_setting_are_those_of_the_readings_around_it_not_of_the_survey():
+    part = Part(params={"bytes": 8}, iteration_s=(1e-6,) * 30, t0_ns=0, t1_ns=10**8, work={"bytes": 1e6})
+    course = course_of()
+    course.conditions = replace(seen(), duration_s=4.0, samples=8, limited_s={Limiter.POWER: 3.6})
+    free = Conditions(duration_s=0.1, limited_s={Limiter.POWER: 0.0}, limited_from_samples=True)
+    point = rate(course, "memory-copy", "stream_bandwidth", "B/s", "bytes", part, free, {})
+    assert Flag.THROTTLED_POWER not in point.flags
+    assert point.conditions.limited_s == {Limiter.POWER: 0.0}
+    held = replace(free, limited_s={Limiter.POWER: 0.1})
+    course.conditions = replace(course.conditions, limited_s={Limiter.POWER: 0.0})
+    point = rate(course, "memory-copy", "stream_bandwidth", "B/s", "bytes", part, held, {})
+    assert Flag.THROTTLED_POWER in point.flags

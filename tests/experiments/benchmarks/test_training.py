@@ -1,7 +1,7 @@
 """The training benchmarks: batches that fit, halving, what is told, and where they are not available."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import pytest
@@ -19,14 +19,15 @@ from gputuner.workloads.specs import ResNet50Spec
 from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, flop_of, memory_of
 
 GIB = 1 << 30
-SPECS = {
-    "resnet50": lambda p: ResNet50Spec(**p),
-    "bert": lambda p: BertSpec(**p),
-    "edsr": lambda p: EdsrSpec(**p),
-    "gpt": lambda p: GptSpec(**p),
-    "lstm": lambda p: LstmSpec(**p),
-    "llm": lambda p: LlmSpec(**p),
-}
+SPECS = {cls.workload: cls for cls in (ResNet50Spec, BertSpec, EdsrSpec, GptSpec, LstmSpec, LlmSpec)}
+
+
+def spec_of(work):
+    """The training of a trial, without its switches."""
+    cls = SPECS[work.workload]
+    return cls(**{each.name: work.params[each.name] for each in fields(cls) if each.name in work.params})
+
+
 AMPERE = {"bf16": Support.NATIVE, "tf32": Support.NATIVE, "fp16_tensor": Support.NATIVE, "sparsity_2_4": Support.NATIVE}
 
 
@@ -54,7 +55,7 @@ class Played:
                     now += step.measure_s + 2.0
 
     def _trained(self, work, rate, now):
-        spec = SPECS[work.workload](work.params)
+        spec = spec_of(work)
         seconds = spec.batch * flop_of(spec) / rate
         count = max(3, int(work.measure_s / seconds))
         tokens = {"tokens": float(spec.batch * work.params["sequence"])} if "sequence" in work.params else {}
@@ -296,7 +297,7 @@ def test_on_a_processor_sizes_are_small(lab):
     told = Played(Bench(names=("training",), cpu=True).plan(found), rate=5e10)
     assert {w.params["precision"] for w in told.works} == {"fp32"}
     assert {p.workload for p in told.points} == {"resnet50", "edsr", "gpt", "lstm"}
-    seconds = [w.params["batch"] * flop_of(SPECS[w.workload](w.params)) / 5e10 for w in told.works]
+    seconds = [w.params["batch"] * flop_of(spec_of(w)) / 5e10 for w in told.works]
     assert max(seconds) < 3.0
     assert all(math.isfinite(p.value) for p in told.points)
     reasons = {w.params["benchmark"]: w.params["reason"] for w in told.warned if w.code == "benchmark_unavailable"}
