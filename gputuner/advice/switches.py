@@ -39,8 +39,7 @@ def switches_rule(evidence: Evidence) -> list[Advice]:
     if decided is None or len(measured) < 2:
         return _by_chip(evidence, measured)
     chosen, base = measured[decided.chosen], measured[decided.base]
-    keep = decided.chosen == decided.base or (decided.gain is not None and not decided.gain.sure)
-    if keep:
+    if decided.chosen == decided.base:
         return [_keep(evidence, measured, decided)]
     params: dict[str, Scalar] = {
         **_told(measured, decided.chosen),
@@ -101,18 +100,24 @@ def memory_rule(evidence: Evidence) -> list[Advice]:
     decided = decide(evidence.points)
     if decided is None:
         return []
-    known = decided.gain is None or decided.gain.sure
-    chosen = decided.chosen if known else decided.base
-    peak = memory(measured[chosen][-1])
-    if peak is None:
+    peaks = _peaks(evidence, measured)
+    chosen = decided.chosen
+    if chosen not in peaks:
         return []
-    found: list[tuple[float, Setting]] = []
-    for setting, points in measured.items():
-        own = memory(points[-1])
-        if setting != chosen and own is not None and own < (1.0 - SAVES) * peak and _alone(setting, chosen):
-            found.append((own, setting))
-    found.sort(key=lambda each: (each[0], each[1].effort))
-    return [_saver(evidence, measured, chosen, setting) for _, setting in found[:SAVERS_AT_MOST]]
+    found = [s for s in peaks if s != chosen and peaks[s] < (1.0 - SAVES) * peaks[chosen] and _alone(s, chosen)]
+    found.sort(key=lambda setting: (peaks[setting], setting.effort))
+    return [_saver(evidence, measured, chosen, setting, peaks) for setting in found[:SAVERS_AT_MOST]]
+
+
+def _peaks(evidence: Evidence, measured: Measured) -> dict[Setting, float]:
+    """Peak memory of each setting at the batch compared, bytes.
+
+    On a processor only that of memory probes: what a process for rates holds follows its allocator's habits.
+    """
+    probed = {_key(p): float(p.extra["peak_bytes"]) for p in evidence.of("batch_room") if "peak_bytes" in p.extra}
+    if evidence.card.is_cpu:
+        return {setting: peak for setting, peak in probed.items() if setting in measured}
+    return {s: peak for s, points in measured.items() if (peak := memory(points[-1])) is not None}
 
 
 def _alone(setting: Setting, chosen: Setting) -> bool:
@@ -122,15 +127,17 @@ def _alone(setting: Setting, chosen: Setting) -> bool:
     return apart + len({name for name, _ in one ^ other}) == 1
 
 
-def _saver(evidence: Evidence, measured: Measured, chosen: Setting, setting: Setting) -> Advice:
+def _saver(
+    evidence: Evidence, measured: Measured, chosen: Setting, setting: Setting, peaks: dict[Setting, float]
+) -> Advice:
     ours, theirs = measured[setting], measured[chosen]
     cost = rate(theirs) / rate(ours) - 1.0
     params: dict[str, Scalar] = {
         **_told(measured, setting),
         "cost": cost,
-        "peak_bytes": memory(ours[-1]) or 0.0,
-        "chosen_peak_bytes": memory(theirs[-1]) or 0.0,
-        **_memory_change(ours[-1], theirs[-1]),
+        "peak_bytes": peaks[setting],
+        "chosen_peak_bytes": peaks[chosen],
+        "memory_change": peaks[setting] / peaks[chosen] - 1.0,
     }
     rooms = {_key(p): int(p.value) for p in evidence.of("batch_room")}
     if setting in rooms and chosen in rooms:
@@ -139,7 +146,7 @@ def _saver(evidence: Evidence, measured: Measured, chosen: Setting, setting: Set
         params |= _without_tensor(evidence)
     if cost < FREE_WITHIN:
         params["free"] = True
-    saved = -float(params.get("memory_change", 0.0))
+    saved = 1.0 - peaks[setting] / peaks[chosen]
     return make(
         "switches.memory",
         evidence.card.uuid,
@@ -147,7 +154,12 @@ def _saver(evidence: Evidence, measured: Measured, chosen: Setting, setting: Set
         [ours[-1], theirs[-1]],
         weight=2.0 * saved,
         snippet=training(setting, cpu=evidence.card.is_cpu),
-        change=Change(workload=ours[-1].workload, base=_setting(chosen, theirs), advised=_setting(setting, ours)),
+        change=Change(
+            workload=ours[-1].workload,
+            base=_setting(chosen, theirs),
+            advised=_setting(setting, ours),
+            aim="memory",
+        ),
     )
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gputuner.experiments.trying import Try
 
 MINUTES = 2.0
+QUESTIONS = {"batch": "", "switches": " --switches", "loading": " --loader", "numerics": " --numerics"}
+"""Experiments that the command ``batch`` starts, with the option that asks for them."""
 BUILT_IN = "resnet50"
 """The training of a session whose spec names none (``tune``)."""
 
@@ -88,9 +90,10 @@ def _found(stored: Stored, advice_id: str, advice: Sequence[Advice]) -> Advice:
 def _again(stored: Stored) -> str:
     """The command that made a session, without options of its card and time."""
     spec, name = stored.started.spec, stored.summary().experiment
-    if name != "batch":
+    if name not in QUESTIONS:
         return "tune"
-    return f"batch --recipe {spec['recipe']}" if spec.get("recipe") else f"batch {spec.get('workload', BUILT_IN)}"
+    which = f"--recipe {spec['recipe']}" if spec.get("recipe") else str(spec.get("workload", BUILT_IN))
+    return f"batch {which}{QUESTIONS[name]}"
 
 
 def _check_origin(stored: Stored, setup: Setup) -> None:

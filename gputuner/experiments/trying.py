@@ -16,18 +16,16 @@ from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
-from gputuner.experiments.trained import Setting, train_point, train_work
+from gputuner.experiments.trained import train_point
 from gputuner.experiments.trying_conditions import RECIPE, conditions_of, differences, is_same_card
+from gputuner.experiments.trying_works import as_plain, check, gave_up, work_of
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.model.advice import Confidence, Gain
 from gputuner.model.change import Aim, TrainingSetting
-from gputuner.model.codec import from_builtins
-from gputuner.model.errors import DoesNotFit, StoreError, UsageError
+from gputuner.model.errors import DoesNotFit
 from gputuner.model.points import Flag, Point, Spread
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Lost, OutOfMemory, Plan, Step, StepResult, Together, Trial, UserCodeFailed, Work
-from gputuner.workloads.bodies.switches import NAMES, Switches
-from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range, check_switches
 from gputuner.workloads.specs_recipe import RecipeSpec
 
 Side = Literal["base", "advised"]
@@ -40,7 +38,6 @@ SURE = 0.005
 """A gain known to so much on either side is known well enough."""
 LEAST_S, MOST_S = 1.5, 10.0
 """To measure in one trial, seconds."""
-PROCESSES_MOST = 8
 PHASE = "try"
 QUARTILE = 0.6745
 """Upper quartile of the normal distribution in standard deviations."""
@@ -84,13 +81,7 @@ class Try:
             UsageError: a value is out of range, or the advice changes what no trial can.
         """
         check_minutes(self.minutes)
-        for setting in (self.base, self.advised):
-            check_precision(setting.precision)
-            check_range("processes", setting.processes, 1, PROCESSES_MOST)
-            unknown = [*setting.loader, *(["accumulate"] if setting.accumulate > 1 else [])]
-            if unknown:
-                raise UsageError("try_unknown", "this cannot be tried", what=", ".join(unknown))
-            switches_of(setting)
+        check(self.base, self.advised)
         self.subject(cpu=False)
 
     def subject(self, *, cpu: bool) -> Subject:
@@ -123,24 +114,6 @@ class Try:
             yield from comparison.rounds()
         except RunEnds:
             pass
-
-
-def switches_of(setting: TrainingSetting) -> Switches:
-    """The switches of a setting, checked.
-
-    Raises:
-        UsageError: there is none of such a name, or it has no such value.
-    """
-    unknown = [name for name in setting.switches if name not in NAMES]
-    if unknown:
-        raise UsageError("try_unknown", "this cannot be tried", what=", ".join(unknown))
-    try:
-        told = from_builtins(setting.switches, Switches)
-    except StoreError as err:
-        what = ", ".join(f"{name} {value}" for name, value in setting.switches.items())
-        raise UsageError("try_unknown", str(err), what=what) from err
-    check_switches(told)
-    return told
 
 
 def _told_differences(spec: Try, course: Course) -> Plan:
@@ -215,10 +188,11 @@ class _Comparison:
             result = yield from course.attempt(step, self._expected_s)
         self._cost_s[side] = max(self._cost_s.get(side, 0.0), course.spent_s - before_s)
         match result:
-            case Done(trials=trials) if any(_gave_up(trial, setting) for trial in trials):
+            case Done(trials=found) if any(gave_up(as_plain(trial), setting) for trial in found):
                 yield from course.warn("try_too_slow", batch=setting.batch, workload=self._shape.subject.name)
                 raise RunEnds
-            case Done(trials=trials) if trials:
+            case Done(trials=found) if found:
+                trials = tuple(map(as_plain, found))
                 points = self._points(works, trials, result, side, number)
                 yield from course.tell(*points)
                 yield from self._compare_recipe(trials[0])
@@ -238,12 +212,10 @@ class _Comparison:
         return self._spec.base if side == "base" else self._spec.advised
 
     def _works(self, side: Side, *, fresh: bool) -> tuple[Work, ...]:
-        told = self._setting(side)
-        precision: Precision = next(each for each in PRECISIONS if each == told.precision)
-        setting = Setting(precision=precision, channels_last=told.channels_last)
-        work = train_work(self._shape, setting, told.batch, LABELS[side], self._measure_s, fresh=fresh)
-        switches = switches_of(told)
-        work = replace(work, params={**work.params, **switches.params()}, environment=switches.environment())
+        told, spec = self._setting(side), self._spec
+        work = work_of(
+            self._shape, told, LABELS[side], self._measure_s, fresh=fresh, recipe=spec.recipe, folder=spec.folder
+        )
         return (work,) * told.processes
 
     def _points(
@@ -310,8 +282,3 @@ class _Comparison:
                 ci95_high=found.high,
             ),
         )  # fmt: skip
-
-
-def _gave_up(trial: Trial, setting: TrainingSetting) -> bool:
-    """Whether the worker measured a smaller batch than it was asked for, or nothing."""
-    return not trial.iteration_s or trial.notes.get("measured_batch", setting.batch) != setting.batch

@@ -10,7 +10,7 @@ from gputuner.model.readings import Scalar
 EVEN = 0.005
 """A median difference below half a percentage point is no tendency."""
 VERDICTS: dict[Verdict, str] = {
-    Verdict.AS_PREDICTED: N_("As predicted: the two intervals meet."),
+    Verdict.AS_PREDICTED: N_("As predicted, within the intervals."),
     Verdict.MORE: N_("It gained more than was predicted."),
     Verdict.LESS: N_("It gained, but less than was predicted."),
     Verdict.GAIN: N_("It gained; how much had not been predicted."),

@@ -66,7 +66,7 @@ def test_the_result_in_words(whole, batch):
     assert f"What {FORMAT} of session {batch.stem} gained" in out
     assert "Realised gain: +" in out
     assert "predicted: +" in out
-    assert "As predicted: the two intervals meet." in out
+    assert "As predicted, within the intervals." in out
     assert "All figures are simulated" in out
     assert "Train BERT-large in" in err, "what is tried is said before"
 
@@ -110,6 +110,17 @@ def test_what_cannot_be_tried_is_told_with_what_can_be_done(whole, batch, advice
     code, _out, err = whole("advise", batch.stem, "--try", advice)
     assert code == 2
     assert all(word in err for word in words)
+
+
+@pytest.mark.parametrize(("question", "rule"), [("--switches", "switches.best"), ("--loader", "loading.setting")])
+def test_switches_and_loaders_are_tried_too(whole, question, rule):
+    workload = "resnet50" if question == "--loader" else "bert"
+    _code, out, _err = whole("batch", workload, question, "--json", "--quiet")
+    session = json.loads(out)
+    assert rule in [entry["id"] for entry in session["advice"] if entry["change"]]
+    code, out, err = whole("advise", session["session_id"], "--try", rule, "--json", "--quiet")
+    assert code == 0, err
+    assert json.loads(out)["tried"]["verdict"] == "as_predicted"
 
 
 def test_advice_about_the_card_is_tried_by_its_owner(whole):

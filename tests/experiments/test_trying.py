@@ -14,7 +14,7 @@ from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint, TorchFingerprint
 from gputuner.model.points import Flag
 from gputuner.model.readings import Reading
-from gputuner.model.steps import Done, Together, Trial, UserCodeFailed, Work
+from gputuner.model.steps import Done, Part, Together, Trial, UserCodeFailed, Work
 
 
 def setting(batch=128, precision="bf16", last=False, **more):
@@ -125,7 +125,15 @@ def test_a_batch_that_the_worker_gave_up_is_no_comparison(lab):
 
 
 def test_what_no_trial_can_change_is_refused():
-    for unknown in ({"switches": {"no_such": True}}, {"switches": {"compile": "much"}}, {"loader": {"x": 1}}):
+    loader = {"workers": 2}
+    for unknown in (
+        {"switches": {"no_such": True}},
+        {"switches": {"compile": "much"}},
+        {"loader": {"x": 1}},
+        {"loader": loader},
+        {"loader": loader, "processes": 2},
+        {"accumulate": 4},
+    ):
         with pytest.raises(UsageError) as told:
             spec(advised=setting(**unknown))
         assert told.value.code == "try_unknown"
@@ -201,3 +209,27 @@ def test_what_is_to_save_memory_is_judged_by_memory(lab):
     assert told.extra["verdict"] == "saves"
     told = performed(lab, spec(setting(64), setting(128), aim="memory", predicted=None)).of("advice_gain")[-1]
     assert told.extra["verdict"] == "saves_nothing"
+
+
+def test_loaders_are_compared_by_the_training_that_they_feed(lab):
+    loader = {"workers": 4, "prefetch": 2, "pin": True, "persistent": False}
+    fed = spec(
+        setting(loader={**loader, "workers": 0, "prefetch": 0}), setting(loader=loader), predicted=None,
+        recipe="mine.py:make", workload="mine.py:make", folder="/home/someone",
+    )  # fmt: skip
+
+    def script(step):
+        seconds = 0.01 if step.params["workers"] else 0.02
+        part = Part(
+            params={"phase": "fed"}, iteration_s=(seconds,) * 40, t0_ns=10**9, t1_ns=2 * 10**9, work={"samples": 128.0}
+        )
+        return Done(trials=(Trial(iteration_s=(), t0_ns=10**9, t1_ns=2 * 10**9, parts=(part,)),))
+
+    told = performed(lab, fed, script=script)
+    works = [s for s in told.steps if isinstance(s, Work)]
+    assert {work.workload for work in works} == {"loading"}
+    first, second = works[:2]
+    assert (first.params["workers"], second.params["workers"], second.params["pin"]) == (0, 4, True)
+    assert (second.params["part"], second.params["alone"], second.params["recipe"]) == ("supply", False, "mine.py:make")
+    assert told.of("advice_gain")[-1].value == pytest.approx(1.0)
+    assert told.of("train_throughput", side="advised")[0].value == pytest.approx(12800.0)
