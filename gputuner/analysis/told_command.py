@@ -21,6 +21,17 @@ def told_command(argv: Sequence[str]) -> tuple[str, ...]:
     return (*told, "…") if len(argv) > MOST_WORDS else tuple(told)
 
 
+def told_line(words: Sequence[str]) -> str:
+    """Words in one line, in quotes where they hold spaces; to be read, not to be run."""
+    return " ".join(map(_quoted, words))
+
+
+def _quoted(word: str) -> str:
+    if word and not any(sign.isspace() or sign in "'\"" for sign in word):
+        return word
+    return f'"{word}"' if "'" in word else f"'{word}'"
+
+
 def _told_word(word: str) -> str:
     name, equals, value = word.partition("=")
     if equals and _SECRET.search(name):

@@ -1,7 +1,6 @@
 """Start a command that is to be watched: its environment, the folder that its hooks write to, and how it is told."""
 
 import os
-import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from gputuner.analysis.told_command import told_command
+from gputuner.analysis.told_command import told_command, told_line
 from gputuner.engine.run import Run
 from gputuner.engine.watched import STOPPING, Launch, start
 from gputuner.engine.watched_begun import Begun, remove
@@ -48,7 +47,7 @@ def begin(
         remove(records)
         raise
     words = told_command(launch.argv)
-    following = Following(command=command, told=shlex.join(words), records=records, collector_s=collector_s)
+    following = Following(command=command, told=told_line(words), records=records, collector_s=collector_s)
     return Begun(following=following, words=words, hooks=records is not None)
 
 

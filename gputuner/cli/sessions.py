@@ -1,7 +1,6 @@
 """``sessions``: the stored sessions: list, show, export, delete."""
 
 import os
-import shlex
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from cyclopts import Parameter
 
 from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
+from gputuner.analysis.told_command import told_line
 from gputuner.cli import bench_results, document, results, watch_page
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, no_session_file
@@ -323,7 +323,7 @@ def _command(stored: Stored) -> str:
     words = stored.started.spec.get("command")
     if stored.summary().experiment != WATCH or not isinstance(words, (list, tuple)):
         return ""
-    return shlex.join(str(word) for word in cast("Sequence[object]", words))
+    return told_line([str(word) for word in cast("Sequence[object]", words)])
 
 
 def _began(entry: Summary) -> str:

