@@ -101,11 +101,13 @@ class Decision:
     """What to train with: ``chosen``, against ``base``, what torch does by itself."""
 
     chosen: Setting
+    """``fastest`` where that gains beyond the noise, else ``base``."""
+    fastest: Setting
     base: Setting
     grid: Setting
     """The best of format, layout and compiler; other switches count from here."""
     gain: Ratio | None
-    """Of ``chosen`` over ``base``; None where they are the same."""
+    """Of ``fastest`` over ``base``; None where they are the same."""
     kept: dict[Setting, Ratio] = field(default_factory=lambda: {})
     """Single further switches that gain beyond the noise, and by how much."""
 
@@ -196,9 +198,10 @@ def decide(points: Iterable[Point]) -> Decision | None:
     kept = {s: each for s in measured if (each := kept_gain(measured, grid, s)) is not None and each.sure}
     items = {item for each in kept for item in further(each).items()}
     better = [s for s in measured if further(s) and set(further(s).items()) <= items and _beats(measured, s, grid)]
-    chosen = max((grid, *better), key=lambda s: rates[s])
-    told = gain(measured[chosen], measured[base]) if chosen != base else None
-    return Decision(chosen=chosen, base=base, grid=grid, gain=told, kept=kept)
+    fastest = max((grid, *better), key=lambda s: rates[s])
+    told = gain(measured[fastest], measured[base]) if fastest != base else None
+    chosen = fastest if told is not None and told.sure else base
+    return Decision(chosen=chosen, fastest=fastest, base=base, grid=grid, gain=told, kept=kept)
 
 
 def kept_gain(measured: Mapping[Setting, Sequence[Point]], grid: Setting, setting: Setting) -> Ratio | None:

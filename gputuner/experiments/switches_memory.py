@@ -13,8 +13,8 @@ from gputuner.model.points import Flag
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Step, StepResult, Work
 
-SAVES = 0.03
-"""Less saved memory than this is none."""
+SAVES, SAVES_CPU = 0.03, 0.15
+"""Less saved memory than this is none; on a processor a process for rates tells it only roughly."""
 AT_MOST = 3
 """Settings beside the chosen one whose line is measured."""
 SHORT_S = 0.3
@@ -37,7 +37,8 @@ def _savers(compared: Compared, chosen: Setting) -> list[Setting]:
     peaks = {s: p for s in compared.measured() if (p := compared.peak(s)) is not None}
     if chosen not in peaks:
         return []
-    less = [s for s in peaks if s != chosen and peaks[s] < (1.0 - SAVES) * peaks[chosen]]
+    saves = SAVES_CPU if compared.shape.cpu else SAVES
+    less = [s for s in peaks if s != chosen and peaks[s] < (1.0 - saves) * peaks[chosen]]
     best: dict[float, Setting] = {}
     for setting in sorted(less, key=lambda s: (peaks[s], s.effort)):
         best.setdefault(round(peaks[setting] / peaks[chosen], 1), setting)

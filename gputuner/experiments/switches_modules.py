@@ -76,7 +76,9 @@ def _seconds(part: Part) -> float:
 
 def _point(compared: Compared, part: Part) -> Point:
     repeats = spread(part.iteration_s)
-    params: dict[str, Scalar] = {**part.params, "batch": compared.batch}
+    alone = part.params.get("count") == 1
+    told = {name: value for name, value in part.params.items() if not (alone and name == "count")}
+    params: dict[str, Scalar] = {**told, "batch": compared.batch}
     flags = [] if repeats.ci95_low is not None else [Flag.FEW_SAMPLES]
     return compared.course.make.figure(
         "module_time", compared.shape.subject.name, repeats.median, "s", params, flags=flags, repeats=repeats

@@ -115,6 +115,7 @@ def _batch(compared: Compared) -> Generator[Step, StepResult, bool]:
         slow = 2.0 * compared.batch / told.value > longest
         flat = before > 0 and told.value < (1.0 + RISES) * before
         if full or slow or flat or whole or course.spent_s > until_s:
+            compared.batch //= 2 if told.value < before else 1
             return True
         before = told.value
         compared.batch *= 2
@@ -319,16 +320,16 @@ def _together(compared: Compared, start: Setting, keep_s: float) -> Steps:
         if (yield from _tried(compared, setting, "together", keep_s=keep_s)):
             yield from _again(compared, setting, decided.grid, keep_s)
             settled = decide(compared.course.points)
-            if settled is not None and settled.chosen == setting:
+            if settled is not None and settled.fastest == setting:
                 return
 
 
 def _confirmed(compared: Compared) -> Steps:
     """The choice against what torch does by itself: B then A once more, so that its gain has an interval."""
     decided = decide(compared.course.points)
-    if decided is None or decided.chosen == decided.base:
+    if decided is None or decided.fastest == decided.base:
         return
-    for setting in (decided.chosen, decided.base):
+    for setting in (decided.fastest, decided.base):
         cost = compared.cost_s(setting)
         if not compared.course.fits(cost):
             yield from _no_time(compared, "switch_again", cost)
@@ -343,10 +344,11 @@ def _told(compared: Compared) -> Steps:
     if decided is None:
         return
     extra: dict[str, Scalar] = {f"base_{name}": value for name, value in decided.base.named().items()}
-    if decided.gain is not None:
-        extra |= {"gain_low": decided.gain.low, "gain_high": decided.gain.high}
+    told = decided.gain if decided.chosen != decided.base else None
+    if told is not None:
+        extra |= {"gain_low": told.low, "gain_high": told.high}
     params: dict[str, Scalar] = {**decided.chosen.named(), "batch": compared.batch}
-    value = 1.0 + (decided.gain.value if decided.gain else 0.0)
+    value = 1.0 + (told.value if told else 0.0)
     yield from course.tell(
         course.make.figure("switches_gain", compared.shape.subject.name, value, "1", params, extra=extra)
     )
