@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gputuner.advice import loading_snippets as snippets
 from gputuner.advice.evidence import Evidence
-from gputuner.advice.making import make, setting_of
+from gputuner.advice.making import make, scattered, setting_of
 from gputuner.analysis.loading import PLENTY, epoch_saving, gain, pooled, starvation
 from gputuner.model.advice import Advice, Confidence, Gain
 from gputuner.model.change import Change
@@ -60,9 +60,9 @@ def setting_rule(evidence: Evidence) -> list[Advice]:
     if supplied:
         params["usual_supply"] = pooled(supplied)
     found = gain(better, usual)
-    if best.extra.get("usual") is True or (found.low is not None and found.low <= 0):
-        same = best if best.extra.get("usual") is True else usual[0]
-        kept = {**params, **{name: same.params[name] for name in SETTING if name in same.params}}
+    as_before = found.low is not None and found.low <= 0 and not scattered(*better, *usual)
+    if best.extra.get("usual") is True or as_before:
+        kept = _params(evidence, usual[0], usual)
         return [make("loading.keep", evidence.card.uuid, kept, [best, *usual], weight=0.5)]
     return [_setting(evidence, best, params, [*better, *usual], found)]
 
@@ -271,11 +271,12 @@ def threads_in_workers_rule(evidence: Evidence) -> list[Advice]:
 
 def _params(evidence: Evidence, best: Point, fed: list[Point]) -> dict[str, Scalar]:
     """The figures of the chosen setting."""
-    params: dict[str, Scalar] = {"workload": best.workload, "rate": best.value, "batch": best.params["batch"]}
+    rate = pooled(fed) if fed else best.value
+    params: dict[str, Scalar] = {"workload": best.workload, "rate": rate, "batch": best.params["batch"]}
     params |= {name: best.params[name] for name in SETTING if name in best.params}
     demand = evidence.last("loader_demand")
     if demand is not None:
-        params |= {"demand": demand.value, "lost": starvation(best.value, demand.value)}
+        params |= {"demand": demand.value, "lost": starvation(rate, demand.value)}
         cores, today = demand.extra.get("cores"), demand.extra.get("usual_workers")
         if isinstance(cores, int) and isinstance(today, int) and today > cores:
             params["cores_exceeded"] = cores

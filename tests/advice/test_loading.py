@@ -74,6 +74,8 @@ def test_the_chosen_setting_gains_over_the_present_one(run, spoken):
     assert set(told.evidence) == {"b", "f1", "f0"}
     for line in ("num_workers=8", "prefetch_factor=4", "pin_memory=True", "persistent_workers=True", "batch_size=64"):
         assert line in told.snippet
+    assert told.change.base.loader == {"workers": 0, "prefetch": 0, "pin": False, "persistent": False}
+    assert told.change.advised.loader == {"workers": 8, "prefetch": 4, "pin": True, "persistent": True}
     text = said(told)
     assert "8" in text
     assert "990" in text
