@@ -51,9 +51,9 @@ def field_words(entry: "Field[Any]") -> FieldWords:
             return FieldWords(
                 name=_("Largest batch"),
                 why=_("No larger batch is tried or advised."),
-                note=_("0: as large as fits"),
                 low=0,
                 high=1 << 20,
+                lowest=_("as large as fits"),
             )
         case "seed":
             return FieldWords(

@@ -12,17 +12,29 @@ from types import ModuleType
 
 import pytest
 
-_SPEC = importlib.util.spec_from_file_location("gui_invented", Path(__file__).with_name("invented.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-_INVENTED = importlib.util.module_from_spec(_SPEC)
-sys.modules["gui_invented"] = _INVENTED
-_SPEC.loader.exec_module(_INVENTED)
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"gui_{name}", Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[f"gui_{name}"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+_INVENTED = _load("invented")
+_TRAININGS = _load("invented_trainings")
 
 
 @pytest.fixture(scope="session")
 def invented() -> ModuleType:
     return _INVENTED
+
+
+@pytest.fixture(scope="session")
+def trainings() -> ModuleType:
+    return _TRAININGS
 
 
 @pytest.fixture(autouse=True)

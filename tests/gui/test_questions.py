@@ -17,9 +17,7 @@ from gputuner.gui.results_switches import memory_groups, rate_groups
 from gputuner.gui.results_try import trial_groups
 from gputuner.gui.theme import LIGHT, Choice
 from gputuner.gui.window import MainWindow
-from gputuner.model.cards import Origin
 from gputuner.model.events import Outcome
-from gputuner.model.points import Point, Spread
 
 MEASURING = {"switches": Switching, "numerics": Numerics, "loading": Loading}
 PICTURES = {
@@ -27,14 +25,6 @@ PICTURES = {
     "numerics": ["loss", "scale", "activations"],
     "loading": ["workers", "settings"],
 }
-
-
-def point(metric: str, number: float, params: dict, unit: str = "samples/s", half: float = 0.0, **extra) -> Point:
-    spread = Spread(n=9, median=number, iqr=half, ci95_low=number - half, ci95_high=number + half) if half else None
-    return Point(
-        id=f"{metric}-{'-'.join(str(value) for value in params.values())}", card="GPU-4090", metric=metric,
-        workload="resnet50", params=params, value=number, unit=unit, origin=Origin.MEASURED, spread=spread, extra=extra,
-    )  # fmt: skip
 
 
 # --- the row ----------------------------------------------------------------------------------------------------------
@@ -155,22 +145,8 @@ def test_a_simulated_card_answers(simulated, qtbot, name):
 # --- pictures from figures --------------------------------------------------------------------------------------------
 
 
-def switch_points() -> list[Point]:
-    def rate(number: float, peak: int, **params) -> Point:
-        named = {"batch": 64, "phase": "switch", "precision": "bf16", **params}
-        return point("train_throughput", number, named, half=1.0, allocated_peak_bytes=peak)
-
-    return [
-        rate(700.0, 5 << 30, precision="tf32"),
-        rate(1200.0, 3 << 30),
-        rate(1800.0, 3 << 30, channels_last=True),
-        rate(2000.0, 2 << 30, channels_last=True, compile=True),
-        rate(2004.0, 2 << 30, channels_last=True, compile=True, optimizer_kind="fused"),
-    ]
-
-
-def test_settings_are_ranked_and_the_advised_one_is_marked():
-    points = switch_points()
+def test_settings_are_ranked_and_the_advised_one_is_marked(trainings):
+    points = trainings.switch_points()
     (group,) = rate_groups(points, LIGHT)
     assert [row.value for row in group.rows] == pytest.approx([2004.0, 2000.0, 1800.0, 1200.0, 700.0])
     assert [row.name for row in group.rows] == [
@@ -186,8 +162,8 @@ def test_settings_are_ranked_and_the_advised_one_is_marked():
     assert (chosen.channels_last, dict(chosen.switches)) == (True, {"compile": True})
 
 
-def test_memory_is_ranked_from_the_smallest_up():
-    (group,) = memory_groups(switch_points(), LIGHT)
+def test_memory_is_ranked_from_the_smallest_up(trainings):
+    (group,) = memory_groups(trainings.switch_points(), LIGHT)
     assert [row.value for row in group.rows] == [2.0, 2.0, 3.0, 3.0, 5.0]
     assert group.line == 5.0
 
@@ -201,26 +177,8 @@ def test_no_rate_no_picture():
     assert activation_groups([], LIGHT) == []
 
 
-def loading_points() -> list[Point]:
-    def setting(workers: int, **more) -> dict:
-        prefetch = 2 if workers else 0
-        return {"batch": 64, "workers": workers, "prefetch": prefetch, "pin": False, "persistent": False, **more}
-
-    points = [point("loader_demand", 1000.0, {"batch": 64, "precision": "bf16"}, half=10.0)]
-    for workers, alone, fed in ((0, 200.0, 150.0), (4, 800.0, 700.0), (8, 1500.0, 900.0)):
-        params = setting(workers, phase="workers")
-        points.append(point("loader_supply", alone, params))
-        usual = {"usual": True} if workers == 0 else {}
-        points.append(point("loader_fed", fed, params, starvation_fraction=1.0 - fed / 1000.0, **usual))
-    pinned = setting(8, pin=True)
-    points.append(point("loader_fed", 960.0, {**pinned, "phase": "switch"}, starvation_fraction=0.04))
-    points.append(point("loader_fed", 940.0, {**pinned, "phase": "again"}, starvation_fraction=0.06))
-    points.append(point("loader_best", 949.9, {"precision": "bf16", **pinned}))
-    return points
-
-
-def test_rates_of_a_loader_stand_beside_what_the_training_eats():
-    picture = workers_picture(loading_points(), LIGHT)
+def test_rates_of_a_loader_stand_beside_what_the_training_eats(trainings):
+    picture = workers_picture(trainings.loading_points(), LIGHT)
     named = {series.name: series for series in picture.series}
     assert [(dot.x, dot.y) for dot in named["loader alone"].dots] == [(0, 200.0), (4, 800.0), (8, 1500.0)]
     assert [(dot.x, dot.y) for dot in named["training with it"].dots] == [(0, 150.0), (4, 700.0), (8, 900.0)]
@@ -233,8 +191,8 @@ def test_rates_of_a_loader_stand_beside_what_the_training_eats():
     assert [dot.y for series in picture.series if series.symbol == "star" for dot in series.dots] == [949.9]
 
 
-def test_each_setting_of_a_loader_has_one_bar():
-    (group,) = setting_groups(loading_points(), LIGHT)
+def test_each_setting_of_a_loader_has_one_bar(trainings):
+    (group,) = setting_groups(trainings.loading_points(), LIGHT)
     assert [row.name for row in group.rows] == [
         "✓ 8 workers, prefetch 2, pinned",
         "8 workers, prefetch 2",
@@ -246,35 +204,8 @@ def test_each_setting_of_a_loader_has_one_bar():
     assert group.line == 1000.0
 
 
-def numerics_points() -> list[Point]:
-    points = []
-    for step in range(4):
-        params = {"batch": 32, "step": step}
-        mean = 3.0 - 0.5 * step
-        points.append(point("train_loss_band", mean, params, "1", low=mean - 0.1, high=mean + 0.1, draws=4))
-        for precision, draw, off in (("fp32", 0, 0.0), ("fp32", 1, 0.05), ("fp16", 0, 0.4)):
-            told = {"scale": 65536.0 / 2**step, "skipped": step == 2} if precision == "fp16" else {}
-            of = {**params, "precision": precision, "draw": draw}
-            points.append(point("train_loss", mean + off + 0.01, of, "1", smoothed=mean + off, **told))
-    verdicts = (("fp32", "reference", 0.0), ("fp16", "apart", 0.4))
-    points += [
-        point("numerics_verdict", off, {"batch": 32, "precision": precision, "verdict": verdict}, "1")
-        for precision, verdict, off in verdicts
-    ]
-    points += [
-        point("activation_peak", peak, {"batch": 32, "precision": precision, "place": place}, "1", order=order,
-              overflow=peak > 65504)
-        for precision in ("fp32", "fp16")
-        for order, (place, peak) in enumerate((("head", 70000.0), ("stem", 99.0)))
-    ]  # fmt: skip
-    points.append(
-        point("autocast_kept", 2.0, {"batch": 32, "precision": "fp16", "operation": "softmax", "kept": "autocast"}, "1")
-    )
-    return points
-
-
-def test_losses_are_drawn_smoothed_over_the_band_of_fp32():
-    picture = loss_picture(numerics_points(), LIGHT)
+def test_losses_are_drawn_smoothed_over_the_band_of_fp32(trainings):
+    picture = loss_picture(trainings.numerics_points(), LIGHT)
     fp32, fp16 = picture.series
     assert fp32.name == "FP32"
     assert fp16.name.startswith("FP16 ")
@@ -285,42 +216,46 @@ def test_losses_are_drawn_smoothed_over_the_band_of_fp32():
     assert band.high == pytest.approx((3.1, 2.6, 2.1, 1.6))
 
 
-def test_the_difference_to_fp32_shows_what_the_fall_hides():
-    picture = difference_picture(numerics_points(), LIGHT)
+def test_the_difference_to_fp32_shows_what_the_fall_hides(trainings):
+    picture = difference_picture(trainings.numerics_points(), LIGHT)
     assert [dot.y for dot in picture.series[1].dots] == pytest.approx([0.4] * 4)
     assert picture.areas[0].low == pytest.approx([-0.1] * 4)
 
 
-def test_the_scale_follows_the_steps_and_rings_skipped_ones():
-    line, skipped = scale_picture(numerics_points(), LIGHT).series
+def test_the_scale_follows_the_steps_and_rings_skipped_ones(trainings):
+    line, skipped = scale_picture(trainings.numerics_points(), LIGHT).series
     assert [dot.y for dot in line.dots] == [65536.0, 32768.0, 16384.0, 8192.0]
     assert [dot.x for dot in skipped.dots] == [2]
 
 
-def test_activations_are_those_of_fp16_and_overflow_is_named():
-    (group,) = activation_groups(numerics_points(), LIGHT)
+def test_activations_are_those_of_fp16_and_overflow_is_named(trainings):
+    (group,) = activation_groups(trainings.numerics_points(), LIGHT)
     assert group.title == "FP16"
     assert [(row.name, row.note) for row in group.rows] == [("head", "too large for FP16"), ("stem", "")]
     assert group.rows[0].value > group.line > group.rows[1].value
 
 
-def test_the_table_has_the_judgements_first():
-    points = numerics_points()
+def test_the_table_has_the_judgements_first(trainings):
+    points = trainings.numerics_points()
     metrics = [each.metric for each in listed(points)]
     assert metrics[:2] == ["numerics_verdict"] * 2
     assert metrics[-1] == "autocast_kept"
     assert "train_loss" not in metrics
 
 
-def test_a_tried_advice_shows_its_trials_and_both_gains():
+def test_a_tried_advice_shows_its_trials_and_both_gains(trainings):
     tried = ("base", 100.0), ("advised", 121.0), ("advised", 119.0), ("base", 100.0)
     points = [
-        point("train_throughput", rate, {"batch": 64, "phase": "try", "side": side, "number": number}, half=1.0)
+        trainings.point(
+            "train_throughput", rate, {"batch": 64, "phase": "try", "side": side, "number": number}, half=1.0
+        )
         for number, (side, rate) in enumerate(tried)
     ]
     gain = {"predicted": 0.3, "predicted_low": 0.25, "predicted_high": 0.35}
-    points.append(point("advice_gain", 0.19, {"advice": "batch.fastest", "round": 1}, "fraction", **gain))
-    points.append(point("advice_gain", 0.2, {"advice": "batch.fastest", "round": 2}, "fraction", half=0.01, **gain))
+    points.append(trainings.point("advice_gain", 0.19, {"advice": "batch.fastest", "round": 1}, "fraction", **gain))
+    points.append(
+        trainings.point("advice_gain", 0.2, {"advice": "batch.fastest", "round": 2}, "fraction", half=0.01, **gain)
+    )
     trials, gains = trial_groups(points, LIGHT)
     assert [row.name for row in trials.rows] == ["as before", "as advised", "as advised", "as before"]
     assert [(row.name, row.text, row.note) for row in gains.rows] == [
@@ -330,6 +265,8 @@ def test_a_tried_advice_shows_its_trials_and_both_gains():
     assert gains.rows[0].hollow
 
 
-def test_a_loss_has_no_bar_and_says_its_sign():
-    (group,) = trial_groups([point("advice_gain", -0.05, {"round": 1}, "fraction", half=0.01, predicted=0.1)], LIGHT)
+def test_a_loss_has_no_bar_and_says_its_sign(trainings):
+    (group,) = trial_groups(
+        [trainings.point("advice_gain", -0.05, {"round": 1}, "fraction", half=0.01, predicted=0.1)], LIGHT
+    )
     assert [(row.value, row.text) for row in group.rows] == [(0.1, "+10.0 %"), (0.0, "−5.0 %")]
