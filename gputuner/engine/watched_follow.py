@@ -16,8 +16,9 @@ from gputuner.engine.stage import Stage
 from gputuner.engine.watched import WatchedCommand
 from gputuner.engine.watched_records import RecordTail, read_records
 from gputuner.model.cards import CardInfo
-from gputuner.model.events import CommandEnded, CommandSampled, CommandStarted
+from gputuner.model.events import CommandEnded, CommandSampled, CommandStarted, Warned
 from gputuner.model.followed import TrainingNow
+from gputuner.model.samples import XidSeen
 from gputuner.model.steps import Followed
 from gputuner.model.watched import Observed, TreeUse
 from gputuner.telemetry.card_use import CardTally
@@ -25,8 +26,8 @@ from gputuner.telemetry.feed import Tick
 from gputuner.telemetry.process_tree import ProcessTree
 from gputuner.workloads.observed.environment import FOLDER
 
-LOOK_S = 2.0
-"""Time between two looks at the processes."""
+LOOK_S, LATER_S, LATER_FROM_S = 2.0, 5.0, 600.0
+"""Time between two looks at the processes, at first and once the command has run for long."""
 READ_EVERY = 3
 """The records are read on every third look."""
 
@@ -61,6 +62,7 @@ class Follower:
         self._tree = ProcessTree(self._command.pid, None if records is None else (FOLDER, str(records)))
         self._tallies = {card.uuid: CardTally(card) for card in cards if not card.is_cpu}
         self._tail = RecordTail(records)
+        self._xids: set[tuple[str, int]] = set()
         self._memory_peak = 0
         self._looks = 0
         self._own_before_s = self._own_cpu_s()
@@ -70,9 +72,18 @@ class Follower:
         for sample in tick.samples:
             if sample.card in self._tallies:
                 self._tallies[sample.card].take(sample)
+        for xid in tick.xids:
+            self._take_xid(xid)
         for table in tick.processes:
             if table.card in self._tallies:
                 self._tallies[table.card].take_table(table, self._tree.pids, self._tree.take(table))
+
+    def _take_xid(self, seen: XidSeen) -> None:
+        """Tell an error that the driver reports, each kind once for a card."""
+        tally = self._tallies.get(seen.card)
+        if tally is not None and (seen.card, seen.xid) not in self._xids:
+            self._xids.add((seen.card, seen.xid))
+            self._tell(Warned, code="watch_xid", params={"card": tally.title, "xid": seen.xid})
 
     def follow(self) -> Followed:
         """Wait for the command's end and tell what is seen meanwhile.
@@ -88,7 +99,9 @@ class Follower:
         tables = (self._stage.processes(uuid) for uuid in self._tallies)
         self.take(Tick(t_ns=self._loop.now_ns(), processes=tuple(table for table in tables if table is not None)))
         while command.exit_code is None:
-            self._loop.pause(self._loop.now_ns() + int(LOOK_S * 1e9))
+            now_ns = self._loop.now_ns()
+            look_s = LOOK_S if now_ns - command.started_ns < LATER_FROM_S * 1e9 else LATER_S
+            self._loop.pause(now_ns + int(look_s * 1e9))
             self._look()
         return self._end()
 
@@ -148,9 +161,9 @@ class Follower:
 
         In a container the driver may name no process at all, or name them by numbers that are not ours.
         """
-        told = {uuid for each in observed for uuid in each.uuids}
+        told = {uuid.lower() for each in observed for uuid in each.uuids}
         tallies = list(self._tallies.values())
-        own = [tally for tally in tallies if tally.used or tally.uuid in told]
+        own = [tally for tally in tallies if tally.used or tally.uuid.lower() in told]
         return own or [tally for tally in tallies if tally.filled]
 
     def _cores(self) -> float | None:

@@ -65,6 +65,10 @@ _RUN: dict[str, str] = {
         "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of "
         "it."
     ),
+    "watch_xid": N_(
+        "The driver reported the error XID {xid} on {card} while the command ran; NVIDIA's list of XIDs says what it "
+        "means, and results from then on are not to be trusted."
+    ),
     "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
     "sources_disagree": N_(
         "Sources disagree by {difference} on the {quantity} of {card}: {source}, used here, says {value}; {other} said "

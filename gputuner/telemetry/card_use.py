@@ -42,6 +42,11 @@ class CardTally:
         return self._card.uuid
 
     @property
+    def title(self) -> str:
+        """What people call it."""
+        return self._card.title
+
+    @property
     def filled(self) -> bool:
         """Whether its memory in use has grown by more than a driver's noise."""
         return (self._used_peak or 0.0) - (self._used_first or 0.0) >= FILLED_BYTES

@@ -51,8 +51,11 @@ class OnCard:
 
     def show(self, *scenario, tables=3):
         """Let the driver answer this from now on, until so many process tables were read."""
+        self.show_scenario(Scenario(*scenario), tables)
+
+    def show_scenario(self, scenario, tables=3):
         before = self._tables()
-        self.fake.show(Scenario(*scenario), reload=True)
+        self.fake.show(scenario, reload=True)
         while self._tables() < before + tables and self.child.poll() is None:
             continue
 
@@ -115,6 +118,16 @@ def test_a_card_that_it_leaves_alone_is_not_its_own(on_card):
     document, _err = on_card.end()
     assert document["command"]["use"]["cards"] == []
     assert {point["card"] for point in document["points"]} == {"cpu"}
+
+
+def test_an_error_that_the_driver_reports_is_told(on_card):
+    scenario = Scenario(card(0))
+    on_card.start(card(0))
+    scenario.system["nvmlEventSetWait"] = {"sequence": [[0, 31], error("TIMEOUT")], "cycle": True}
+    on_card.show_scenario(scenario, tables=12)
+    document, err = on_card.end()
+    assert [(w["code"], w["params"]["xid"]) for w in document["warnings"]] == [("watch_xid", 31)]
+    assert "XID 31" in err
 
 
 @pytest.mark.parametrize("answer", [HANG, CRASH, error("GPU_IS_LOST")], ids=["hangs", "crashes", "is lost"])
