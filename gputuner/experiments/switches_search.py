@@ -1,8 +1,8 @@
 """The search over formats and switches that does not try all combinations.
 
 Four formats, two layouts and the compiler make 16 settings, of which about nine are measured. Everything else counts
-alone from the best of these. The cheap part is always done first: compiling takes most of the time and has what the
-rest leaves.
+alone from the best of these. Compiling takes most of the time, so it comes after formats and layouts, for few settings,
+and further switches do without where compiling for each would not fit.
 """
 
 from collections.abc import Generator, Iterable
@@ -171,11 +171,9 @@ def _plain_rates(compared: Compared) -> dict[str, float]:
 
 
 def _reserve(compared: Compared) -> float:
-    """Seconds that the other switches and the last A B B A need without a compiler."""
-    rates = compared.rates()
-    best = best_of(rates)
-    plain = replace(best, switches=())
-    return (4 if compared.shape.cpu else 8) * compared.cost_s(plain)
+    """Seconds that stay for the other side of the last A B B A, without a compiler."""
+    plain = replace(best_of(compared.rates()), switches=())
+    return 2.0 * compared.cost_s(plain)
 
 
 def _layouts(compared: Compared) -> Steps:
