@@ -13,7 +13,6 @@ from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
 
 Steps = Generator[Step, StepResult, None]
 SETUP_S = 1.5
-PROCESS_START_S = 0.05
 LEAST_STEPS, LEAST_BATCHES = 8, 9
 """A setting is measured for so many steps of the training, and so many batches of a single process, at least …"""
 LONGEST_S = 24.0
@@ -41,6 +40,8 @@ class Loaded:
     fed: dict[LoaderSetting, list[Point]] = field(default_factory=lambda: {})
     refused: dict[LoaderSetting, tuple[str, dict[str, int]]] = field(default_factory=lambda: {})
     """Why a setting was not tried, or failed, with the figures of it."""
+    start_s: float = 0.0
+    """Longest time to the first batch of processes that had to start."""
     worker_bytes: int = 0
     """Memory of the largest loader process that was seen; 0: none was."""
 
@@ -101,7 +102,8 @@ class Loaded:
         """Expected seconds of such a measurement, with starting and ending its processes. ``again``: only with the
         training."""
         measured_s = self.measure_s(workers) * (AGAIN_SHARE if again else 1.2)
-        return SETUP_S + measured_s + PROCESS_START_S * workers
+        begun_s = (1 if again else 2) * self.start_s if workers else 0.0
+        return SETUP_S + measured_s + begun_s
 
     def _whole(self, name: str) -> int | None:
         value = self.facts.get(name)
@@ -164,9 +166,11 @@ def _tell(
     extra = dict(part.notes)
     if setting == known.usual:
         extra["usual"] = True
-    size = part.notes.get("worker_bytes")
+    size, start_s = part.notes.get("worker_bytes"), part.notes.get("start_s")
     if isinstance(size, int):
         known.worker_bytes = max(size, known.worker_bytes)
+    if setting.workers and isinstance(start_s, int | float):
+        known.start_s = max(start_s, known.start_s)
     point = course.make.rate(
         "loader_supply" if part.params.get("phase") == ALONE else "loader_fed",
         known.name, "samples/s", part.work["samples"], _as_trial(part), conditions, params, extra=extra,

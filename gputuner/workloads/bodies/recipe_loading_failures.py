@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 SHARED_MEMORY, OPEN_FILES, HOST_MEMORY = "shared_memory", "open_files", "host_memory"
 WORKER_DIED, WORKER_FAILED, CARD_IN_WORKER, NOT_SENT = "worker_died", "worker_failed", "card_in_worker", "not_sent"
+HUNG = "hung"
 
 REASONS: "tuple[tuple[str, tuple[str, ...]], ...]" = (
+    (HUNG, ("dataloader timed out",)),
     (OPEN_FILES, ("too many open files", "received 0 items of ancdata")),
     (SHARED_MEMORY, (
         "bus error", "unable to open shared memory", "out of shared memory", "unable to allocate shared memory",

@@ -35,6 +35,8 @@ from gputuner.workloads.bodies.recipe import Recipe, RecipeError
 PARAMETERS = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
 PREFETCH = 2
 """Batches that each process has ready, torch's default."""
+HANGS_S = 60.0
+"""A batch that takes longer never comes."""
 BUILT_IN_EPOCH = 1_281_167
 """Samples of an epoch of the made-up photographs: as many as ImageNet has."""
 OWN, DATA_SET, PHOTOGRAPHS = "loader", "data_set", "photographs"
@@ -218,8 +220,13 @@ def _usual(named: "Mapping[str, Any]") -> Wanted:
 
 
 def supervised(loader: "DataLoader[Any]") -> "DataLoader[Any]":
-    """The same loader, whose forked processes end with this one whatever happens."""
+    """The same loader, whose forked processes end with this one whatever happens, and that does not wait for ever.
+
+    A process that was forked while another thread held a lock may never give a batch.
+    """
     end_soon()
+    if loader.num_workers and not loader.timeout:
+        loader.timeout = HANGS_S
     context = loader.multiprocessing_context or multiprocessing
     if loader.num_workers and context.get_start_method() == "fork":
         loader.worker_init_fn = partial(_begin, os.getpid(), loader.worker_init_fn)

@@ -139,6 +139,14 @@ def test_an_error_in_a_process_is_told_with_its_cause(written):
         survey(written(act="1 / 0"), workers=0, batch=4)
 
 
+def test_a_process_that_never_gives_a_batch_costs_its_setting_only(written, monkeypatch):
+    monkeypatch.setattr("gputuner.workloads.bodies.recipe_loading_source.HANGS_S", 0.5)
+    place = written(act="signal.pause() if torch.utils.data.get_worker_info() else None")
+    (part,), _ = survey(place, workers=1)
+    assert part.notes["gap"] == "hung"
+    assert children() == []
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux")
 def test_c062_the_affinity_of_the_processes_is_told(written):
     (alone, _), notes = survey(written(begin="os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"), workers=2)
