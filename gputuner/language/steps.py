@@ -95,7 +95,7 @@ _PARAMS: dict[str, str] = {
     "workers": N_("{value} workers"),
     "prefetch": N_("prefetch {value}"),
     "ranks": N_("{value} ranks"),
-    "rank": N_("rank {value}"),
+    "rank": "rank {value}",
     "pid": N_("process {value}"),
     "draw": N_("start {value}"),
     "steps": N_("{value} steps"),
