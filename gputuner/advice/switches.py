@@ -1,6 +1,7 @@
 """What to train with: the fastest setting that was measured, what saves memory, and where only the chip is known."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
@@ -16,6 +17,7 @@ from gputuner.analysis.switches import (
     gain,
     memory,
     rate,
+    reserved,
 )
 from gputuner.model.advice import Advice, Confidence, Gain
 from gputuner.model.cards import Support
@@ -106,7 +108,21 @@ def memory_rule(evidence: Evidence) -> list[Advice]:
         return []
     found = [s for s in peaks if s != chosen and peaks[s] < (1.0 - SAVES) * peaks[chosen] and _alone(s, chosen)]
     found.sort(key=lambda setting: (peaks[setting], setting.effort))
-    return [_saver(evidence, measured, chosen, setting, peaks) for setting in found[:SAVERS_AT_MOST]]
+    savers = [_saver(evidence, measured, chosen, setting, peaks) for setting in found[:SAVERS_AT_MOST]]
+    return [*savers, *_reserved(evidence, measured)]
+
+
+def _reserved(evidence: Evidence, measured: Measured) -> list[Advice]:
+    """Expandable segments: what the allocator holds beyond the tensors, against the same setting without."""
+    found: list[Advice] = []
+    for setting, points in measured.items():
+        item = ("expandable_segments", True)
+        plain = replace(setting, switches=tuple(each for each in setting.switches if each != item))
+        ours, theirs = reserved(points[-1]), reserved(measured[plain][-1]) if plain in measured else None
+        if item in setting.switches and ours and theirs and ours < (1.0 - SAVES) * theirs:
+            saver = _saver(evidence, measured, plain, setting, {setting: ours, plain: theirs})
+            found.append(replace(saver, params={**saver.params, "reserved": True}))
+    return found
 
 
 def _peaks(evidence: Evidence, measured: Measured) -> dict[Setting, float]:

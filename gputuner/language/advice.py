@@ -15,8 +15,8 @@ from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
 
-SWITCHED = {"switches.best": "keep", "switches.memory": "free"}
-"""Rules with a variant, by the param that tells it."""
+SWITCHED = {"switches.best": ("keep",), "switches.memory": ("reserved", "free")}
+"""Rules with variants, by the params that tell them."""
 
 
 def advice_title(entry: Advice) -> str:
@@ -95,8 +95,8 @@ def _words(entry: Advice) -> AdviceWords | None:
         case "jobs.one_or_two" if params.get("jobs") == 1:
             key = "jobs.one_or_two:one"
         case _:
-            flag = SWITCHED.get(entry.id, "")
-            key = f"{entry.id}:{flag}" if params.get(flag) is True else entry.id
+            flags = [f":{flag}" for flag in SWITCHED.get(entry.id, ()) if params.get(flag) is True]
+            key = entry.id + "".join(flags[:1])
     return ADVICE.get(key)
 
 

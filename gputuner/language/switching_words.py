@@ -56,6 +56,16 @@ ADVICE: dict[str, AdviceWords] = {
             _ROOM,
         ),
     ),
+    "switches.memory:reserved": AdviceWords(
+        title=N_("{setting} holds less memory for the same tensors"),
+        action=N_("Where memory is short, add it to {workload}: {setting}."),
+        why=(
+            N_(
+                "At batch {batch} the allocator held {peak_bytes:bytes} instead of {chosen_peak_bytes:bytes} "
+                "({memory_change:change}), as measured; the rate differs by {cost:change}."
+            ),
+        ),
+    ),
     "switches.by_chip": AdviceWords(
         title=N_("{precision}, by the chip"),
         action=N_("Try {precision} for {workload} first; it was not measured here."),

@@ -63,6 +63,19 @@ def test_saved_memory_is_told_with_what_it_costs(lab):
     assert free.params["free"] is True
 
 
+def test_expandable_segments_are_judged_by_what_the_allocator_holds(lab):
+    evidence = compared(lab, (100.0, "fp32", 8e9, {"expandable_segments": True}))
+    held = [12e9, 12e9, 9e9]
+    points = [
+        replace(point, extra={**point.extra, "reserved_peak_bytes": each})
+        for point, each in zip(evidence.points, held, strict=True)
+    ]
+    (saver,) = memory_rule(replace(evidence, points=tuple(points)))
+    assert saver.params["reserved"] is True
+    assert (saver.params["peak_bytes"], saver.params["chosen_peak_bytes"]) == (9e9, 12e9)
+    assert saver.params["memory_change"] == pytest.approx(-0.25)
+
+
 def test_a_switch_that_saves_nothing_is_no_saver(lab):
     """A9: what is saved is what was measured, not 30 %."""
     assert memory_rule(compared(lab, (99.0, "bf16", 7.9e9, {}))) == []
