@@ -18,6 +18,8 @@ from gputuner.model.steps import Done, Part, Step, StepResult, UserCodeFailed, W
 from gputuner.workloads.specs_modules import ModulesSpec
 
 MEASURE_S, MEASURE_CPU_S = 5.0, 10.0
+OWN_TYPES = ("llm",)
+"""Trainings whose weights have the type that is computed in: autocast is off inside."""
 SLOWER = 1.05
 """A module that takes this many times as long as in FP32 is told."""
 
@@ -26,7 +28,7 @@ def modules(compared: Compared) -> Generator[Step, StepResult, None]:
     """Time the modules in FP32 and in the faster half format."""
     course, shape = compared.course, compared.shape
     rates = {s: r for s, r in compared.rates().items() if not s.switches and s.precision in ("fp16", "bf16")}
-    if not rates:
+    if not rates or shape.subject.name in OWN_TYPES:
         return
     best = max(rates, key=lambda s: rates[s])
     precision = "fp16" if best.precision == "fp16" else "bf16"
