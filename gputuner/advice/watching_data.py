@@ -113,6 +113,6 @@ def queued_rule(seen: WatchedEvidence) -> list[Advice]:
 
 
 def _trained_with(seen: WatchedEvidence) -> LoaderSeen | None:
-    """The loader that the training drew from: the one opened first (evaluation comes later)."""
+    """The loader that the training drew from most."""
     main: Observed | None = seen.main
     return main.loaders[0] if main is not None and main.loaders else None

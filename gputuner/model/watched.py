@@ -123,6 +123,7 @@ class Observed:
     """Graphs that torch.compile made."""
     threads: int | None = None
     loaders: tuple[LoaderSeen, ...] = ()
+    """Those that training drew from most come first."""
     own_s: float = 0.0
     """What the hooks themselves took of the covered time."""
 

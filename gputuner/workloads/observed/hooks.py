@@ -147,7 +147,7 @@ def _iter(watch: Watch, workers):
             iterator = original(self)
             try:
                 now_s = perf_counter()
-                watch.opened(self, now_s, now_s - began_s)
+                watch.opened(self, iterator, now_s, now_s - began_s)
             except Exception as error:
                 if not watch.fail(error):
                     raise

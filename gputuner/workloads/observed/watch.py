@@ -63,6 +63,8 @@ class Watch:
         self._tally = Tally(self.due_s)
         self._folding = Folding()
         self._loaders = []
+        self._opened = {}  # id of an iterator: which of the loaders
+        self._fed = {}  # which of the loaders: batches looked at that were trained on
         self._optimizer = None
         self._facts = {}
         self._lines = 0
@@ -113,15 +115,21 @@ class Watch:
             return EVALUATION, None
         if looked:
             self._size = self._measure.first_size(batch)
+            which = self._opened.get(id(iterator))
+            self._fed[which] = self._fed.get(which, 0) + 1
         return (FIRST if iterator.__dict__.get("_num_yielded") == 1 else BATCH), self._size
 
-    def opened(self, loader, now_s: float, waited_s: float) -> None:
+    def opened(self, loader, iterator, now_s: float, waited_s: float) -> None:
         """An epoch has begun: the loader's workers are up."""
         self.notes.append((DRAWN, now_s, threading.get_ident(), waited_s, 0.0, None, OPENED, None))
         seen = settings.of_loader(loader)
         if seen not in self._loaders and len(self._loaders) < MOST_LOADERS:
             self._loaders.append(seen)
             self._facts = {}
+        if seen in self._loaders:
+            while len(self._opened) >= MOST_LOADERS:
+                self._opened.pop(next(iter(self._opened)))
+            self._opened[id(iterator)] = self._loaders.index(seen)
 
     def unstepped(self, now_s: float) -> bool:
         """Whether a line is due though no optimizer has stepped for long, or the notes are many."""
@@ -174,11 +182,14 @@ class Watch:
             **settings.of_torch(self._torch, self.card),
             **(self._optimizer or {}),
             "autocast": self.autocast,
-            "loaders": list(self._loaders),
+            "loaders": [self._loaders[which] for which in sorted(range(len(self._loaders)), key=self._least_fed)],
         }
         if facts != self._facts:
             self._record.write({"k": "facts", **facts})
             self._facts = facts
+
+    def _least_fed(self, which: int) -> int:
+        return -self._fed.get(which, 0)
 
 
 def _no_number() -> int:

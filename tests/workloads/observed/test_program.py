@@ -20,6 +20,8 @@ data = TensorDataset(torch.randn(96, 8), torch.randint(0, 2, (96,)))
 model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
 seen = []
+for batch in DataLoader(data, batch_size=48):  # a look at the data before it begins
+    break
 for epoch in range(4):
     loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=2, prefetch_factor=3)
     for index, batch in enumerate(loader):
