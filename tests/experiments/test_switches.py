@@ -7,6 +7,7 @@ import pytest
 
 from gputuner.analysis.switches import Setting, by_setting, decide
 from gputuner.experiments.switches import Switching
+from gputuner.model.advice import Confidence
 from gputuner.model.cards import CatalogMatch, Support
 from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.points import Flag
@@ -215,6 +216,20 @@ def test_c053_emulated_bf16_is_listed_with_its_speed_and_never_advised(lab):
     assert best.params["precision"] == "fp16"
     assert best.params["emulated_rate"] == pytest.approx(1.9, rel=0.02)
     assert "GradScaler" in best.snippet
+
+
+def test_without_time_to_compare_the_chip_is_judged_by_and_it_says_so(lab):
+    card, info = turing(lab)
+
+    def script(step):
+        first = isinstance(step, Work) and step.params["precision"] in ("fp32", "fp16")
+        return None if first else UNSUPPORTED
+
+    context = replace(lab.context_of(replace(card, setup_s=6.0), minutes=0.2), card=info)
+    told = lab.Performer(replace(card, setup_s=6.0), script).perform(Switching(compile=False).plan(context))
+    (advice,) = [a for a in told.advised.advice if a.id.startswith("switches")]
+    assert (advice.id, advice.params["precision"]) == ("switches.by_chip", "fp16")
+    assert advice.confidence is Confidence.MODEL
 
 
 def test_c052_without_tensor_cores_fp32_stays_and_fp16_is_offered_for_memory_with_its_cost(lab):
