@@ -71,8 +71,9 @@ class CardTally:
             return
         mine = [process for process in table.processes if process.pid in own]
         others = [process for process in table.processes if process.pid not in own]
+        unseen = any(process.name is None for process in others)  # the driver's numbers are not this container's
         self.used = self.used or bool(mine)
-        others_bytes = _total([process.memory_bytes for process in others])
+        others_bytes = None if unseen else _total([process.memory_bytes for process in others])
         if mine and own_bytes is None:
             self._own_known = False
         self.held = CardHeld(card=self.uuid, own_bytes=own_bytes if mine else None, others_bytes=others_bytes)
@@ -80,8 +81,9 @@ class CardTally:
             self._own_peak = max(self._own_peak or 0, own_bytes)
         if others_bytes is not None:
             self._others_peak = max(self._others_peak or 0, others_bytes)
-        computes = any(process.compute and process.sm_utilisation != 0.0 for process in others)
-        self._others_computed = computes or bool(self._others_computed)
+        computes = any(process.compute and process.sm_utilisation != 0.0 for process in others if process.name)
+        if computes or not unseen:
+            self._others_computed = computes or bool(self._others_computed)
 
     def use(self, t0_ns: int, t1_ns: int) -> CardUse:
         """What the card did in ``[t0_ns, t1_ns]``; memory over the whole time."""

@@ -120,6 +120,17 @@ def test_a_card_that_it_leaves_alone_is_not_its_own(on_card):
     assert {point["card"] for point in document["points"]} == {"cpu"}
 
 
+def test_in_a_container_the_card_that_fills_is_its_own_and_whose_memory_it_is_stays_open(on_card):
+    on_card.start(card(0), card(1))
+    on_card.show(card(0), card(1), tables=12)
+    on_card.show(card(0), busy({"pid": 4_000_000, "used_bytes": 6000 * MIB}, index=1), tables=8)
+    document, _err = on_card.end()
+    (use,) = document["command"]["use"]["cards"]
+    assert use["uuid"] == card(1)["nvmlDeviceGetUUID"]
+    assert use["memory_used_peak_bytes"] == 6500 * MIB
+    assert (use["tree_memory_peak_bytes"], use["others_memory_bytes"], use["others_computed"]) == (None, None, None)
+
+
 def test_an_error_that_the_driver_reports_is_told(on_card):
     scenario = Scenario(card(0))
     on_card.start(card(0))

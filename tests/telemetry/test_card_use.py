@@ -86,6 +86,16 @@ def test_what_the_driver_does_not_tell_is_not_made_up(tally):
     assert tally.held.own_bytes is None
 
 
+def test_processes_that_this_system_does_not_have_may_be_its_own_in_a_container(tally):
+    unseen = ProcessOnCard(pid=4_000_000, name=None, user=None, command=None, memory_bytes=GIB)
+    tally.take_table(table(unseen), {7}, 0)
+    use = tally.use(0, NS)
+    assert (use.others_memory_bytes, use.others_computed) == (None, None)
+    assert (tally.held.own_bytes, tally.held.others_bytes) == (None, None)
+    tally.take_table(table(unseen, process(9, GIB, busy=0.5)), {7}, 0)
+    assert tally.use(0, NS).others_computed is True
+
+
 def test_memory_that_grows_is_taken_as_the_commands_where_nobody_is_named(tally):
     tally.take(sample(0, memory_used_bytes=float(GIB)))
     tally.take(sample(1, memory_used_bytes=float(GIB + FILLED_BYTES - 1)))
