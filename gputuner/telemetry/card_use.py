@@ -30,6 +30,7 @@ class CardTally:
         self._own_peak: int | None = None
         self._others_peak: int | None = None
         self._others_computed: bool | None = None
+        self._unseen = False
         self._own_known = True
         self.used = False
         """Whether the command was seen on it."""
@@ -72,6 +73,7 @@ class CardTally:
         mine = [process for process in table.processes if process.pid in own]
         others = [process for process in table.processes if process.pid not in own]
         unseen = any(process.name is None for process in others)  # the driver's numbers are not this container's
+        self._unseen = self._unseen or unseen
         self.used = self.used or bool(mine)
         others_bytes = None if unseen else _total([process.memory_bytes for process in others])
         if mine and own_bytes is None:
@@ -100,8 +102,8 @@ class CardTally:
             memory_total_bytes=self._card.memory_total_bytes,
             memory_used_peak_bytes=None if self._used_peak is None else int(self._used_peak),
             tree_memory_peak_bytes=self._own_peak if self._own_known else None,
-            others_memory_bytes=self._others_peak,
-            others_computed=self._others_computed,
+            others_memory_bytes=None if self._unseen else self._others_peak,
+            others_computed=None if self._unseen and not self._others_computed else self._others_computed,
         )
 
 
