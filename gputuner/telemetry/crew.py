@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from gputuner.telemetry.alarm import Alarm
 from gputuner.telemetry.schedule import NS
@@ -27,37 +27,28 @@ class Job(Generic[T]):
 
     Attributes:
         asked_ns: set while the call is out; written only by the asking thread.
-        begun_ns: when the last call that is back was made.
-        ended_ns: when it came back.
+        took_ns: how long the last call that is back took.
+        value: what it yielded, for ``take``.
         error: what it raised, if it did.
     """
 
-    __slots__ = ("_take", "_value", "asked_ns", "begun_ns", "call", "card", "ended_ns", "error", "kind")
+    __slots__ = ("asked_ns", "call", "card", "error", "kind", "take", "took_ns", "value")
 
     def __init__(self, kind: str, card: str, call: Callable[[int], T], take: Callable[[T], None]) -> None:
-        """``call`` gets the time at which it is made; ``take`` gets its value, in the asking thread."""
+        """``call`` gets the time at which it is made; ``take`` is given its value, in the asking thread."""
         self.kind = kind
         self.card = card
         self.call = call
         self.asked_ns: int | None = None
-        self.begun_ns = self.ended_ns = 0
+        self.took_ns = 0
         self.error: Exception | None = None
-        self._value: T | None = None
-        self._take = take
+        self.value: T | None = None
+        self.take = take
 
     @property
     def idle(self) -> bool:
         """True if the call may be asked for."""
         return self.asked_ns is None
-
-    def came_back(self, value: T | None, error: Exception | None, begun_ns: int, ended_ns: int) -> None:
-        """Keep what a call yielded."""
-        self._value, self.error, self.begun_ns, self.ended_ns = value, error, begun_ns, ended_ns
-
-    def deliver(self) -> None:
-        """Hand the value of the last call over (in the asking thread; there is one if there is no error)."""
-        value, self._value = self._value, None
-        self._take(cast(T, value))
 
 
 class Relieved(BaseException):
@@ -173,7 +164,7 @@ class Crew:
                 error = raised
             ended = clock()
             lock.acquire()
-            job.came_back(value, error, begun, ended)
+            job.value, job.error, job.took_ns = value, error, ended - begun
             self._back.append(job)
             if term != self.term:
                 lock.release()

@@ -116,14 +116,22 @@ class Ledger:
         self._good(watch, sample.t_ns, now_ns)
         return True
 
+    def follows(self, packed: Packed) -> bool:
+        """Take a card's fast tier if all is well since the one before; if not, it is for ``packed``."""
+        watch, t_ns = self.watches.get(packed.packing.card), packed.t_ns
+        if watch is None or not watch.steady or t_ns - (watch.last_good_ns or 0) > watch.gap_after_ns:
+            return False
+        watch.last_good_ns = t_ns
+        self._packed.append(packed)
+        return True
+
     def packed(self, packed: Packed, now_ns: int) -> bool:
         """Take a card's fast tier as the driver gave it; True unless the card is away by now."""
         watch = self.watches.get(packed.packing.card)
         if watch is None or not watch.ready:
             return False
         self._packed.append(packed)
-        if not watch.follows(packed.t_ns):
-            self._good(watch, packed.t_ns, now_ns)
+        self._good(watch, packed.t_ns, now_ns)
         return True
 
     def _good(self, watch: CardWatch, t_ns: int, now_ns: int) -> None:
@@ -180,10 +188,12 @@ class Ledger:
         """Tell a reader something."""
         self._tell(Notice(code=code, t_ns=t_ns, params=params))
 
-    def take_packed(self) -> list[Packed]:
-        """The packed readings since the last call."""
+    def drained(self, t_ns: int) -> tuple[list[Packed], Tick | None]:
+        """What came in since the last call: packed readings, and a tick of all else, None if there is nothing else."""
         packed, self._packed = self._packed, []
-        return packed
+        if self._samples or self._processes or self._gaps or self._xids or self._changed:
+            return packed, self.tick(t_ns)
+        return packed, None
 
     def tick(self, t_ns: int) -> Tick | None:
         """What came in since the last call, in order of time, tiers read together in one row; None if nothing did."""

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable
 
 from gputuner.telemetry.feed import CallCost
@@ -23,8 +23,8 @@ class Meter:
     def __init__(self, now_ns: int) -> None:
         """Begin to count now."""
         self._begun_ns = now_ns
-        self._seconds: dict[str, deque[float]] = {}
-        self._worst: dict[str, float] = {}
+        self._seconds: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RECENT))
+        self._worst: defaultdict[str, float] = defaultdict(float)
         self._card, self._last_ns = "", 0
         self._intervals: deque[float] = deque(maxlen=RECENT)
         self.ticks = 0
@@ -32,11 +32,8 @@ class Meter:
 
     def called(self, kind: str, seconds: float) -> None:
         """A call of this kind took so long."""
-        known = self._seconds.get(kind)
-        if known is None:
-            known = self._seconds[kind] = deque(maxlen=RECENT)
-        known.append(seconds)
-        if seconds > self._worst.get(kind, 0.0):
+        self._seconds[kind].append(seconds)
+        if seconds > self._worst[kind]:
             self._worst[kind] = seconds
 
     def sampled(self, card: str, t_ns: int) -> None:

@@ -89,9 +89,9 @@ class Rounds:
         """The jobs of a round in which nothing but fast readings and XIDs is asked; none if the next may be another."""
         self._round_ns = self._sent_ns = self._now_ns = now
         self._open = self._failing = False
-        self._quiet_s = min(QUIET_S, rates.hang_s / 4)
+        self._quiet_ns = round(min(QUIET_S, rates.hang_s / 4) * NS)
         self._hang_ns = rates.hang_s * NS
-        self._grace_s = min(0.5 / rates.fast_hz, 0.2)
+        self._grace_ns = round(min(0.5 / rates.fast_hz, 0.2) * NS)
         self._slept_ns = slept_ns()
         self._rejected = self._notes_told = 0
         self._hangs = Hangs(rates.hang_s, source, self._tell)
@@ -139,9 +139,9 @@ class Rounds:
         for job in self._round:
             if job.asked_ns == opened:
                 if job.kind is FAST:
-                    return opened + round(self._grace_s * NS)
+                    return opened + self._grace_ns
                 slow = slow or job.kind is SLOW
-        return opened + (round(min(SLOW_GRACE_S, self._grace_s) * NS) if slow else 0)
+        return opened + (min(round(SLOW_GRACE_S * NS), self._grace_ns) if slow else 0)
 
     def _begin(self, now: int) -> None:
         if self._open:
@@ -152,7 +152,7 @@ class Rounds:
             self._meter.ticks += len(self._fast_jobs)
             self._crew.ask(self._round, now)
             return
-        self._round = []
+        self._round, self._calm = [], []
         if not self._has_slept(now):
             if self._opens_anew(now):
                 self._reopen_if_due(now)
@@ -162,7 +162,7 @@ class Rounds:
         news = self._ledger.all_failing is not self._failing
         if self._crew.out > len(self._round) or self._hangs:
             news = self._hangs.look(self._jobs.values(), now) or news
-        if self._health.take(now) or news or now - self._sent_ns >= self._quiet_s * NS:
+        if self._health.take(now) or news or now - self._sent_ns >= self._quiet_ns:
             self._send_health(now)
 
     def _is_calm(self, now: int) -> bool:
@@ -173,7 +173,7 @@ class Rounds:
             and now < self._slow.next_ns
             and now < self._health.next_ns
             and now < self._ledger.scan_ns
-            and now - self._sent_ns < self._quiet_s * NS
+            and now - self._sent_ns < self._quiet_ns
             and self._slept() - self._slept_ns <= NS
         )
 
@@ -189,12 +189,12 @@ class Rounds:
             if watch.retry_ns is None or watch.wants(now):
                 self._plan_fast(job)
         self._put(XIDS, "", self._ledger.xids, self._call_xids)
+        if len(self._round) > len(ready):
+            self._calm = self._round.copy()
         if self._slow.take(now):
             self._slow_owed.update(watch.info.uuid for watch in ready)
         if self._slow_owed:
             self._plan_slow(ready, now)
-        elif len(self._round) == len(ready) + 1:
-            self._calm = self._round.copy()
         self._plan_scan(now)
 
     def _know(self, ready: tuple[CardWatch, ...]) -> None:
@@ -255,13 +255,12 @@ class Rounds:
 
     def _take(self, back: list[Job[object]]) -> None:
         for job in back:
-            took_ns = job.ended_ns - job.begun_ns
-            self._meter.called(job.kind, took_ns / NS)
+            self._meter.called(job.kind, job.took_ns / NS)
             if job.error is not None:
                 self._calm = []
                 self._take_error(job, job.error, self._now_ns)
-            elif took_ns <= self._hang_ns:
-                job.deliver()
+            elif job.took_ns <= self._hang_ns:
+                job.take(job.value)
             else:
                 self._calm = []
 
@@ -278,7 +277,10 @@ class Rounds:
 
     def _fast_read(self, read: Sample | Packed) -> None:
         ledger, now = self._ledger, self._now_ns
-        told = ledger.packed(read, now) if isinstance(read, Packed) else ledger.fast(read, now)
+        packed = isinstance(read, Packed)
+        if packed and ledger.follows(read):
+            return
+        told = ledger.packed(read, now) if packed else ledger.fast(read, now)
         if not told:
             self._calm = []
         elif not self._calm:
@@ -327,7 +329,7 @@ class Rounds:
 
     def _send_tick(self, now: int) -> None:
         self._open = False
-        packed, rest = self._ledger.take_packed(), self._ledger.tick(self._round_ns)
+        packed, rest = self._ledger.drained(self._round_ns)
         if not packed and rest is None:
             return
         self._sent_ns = now

@@ -131,18 +131,17 @@ class LineWriter:
 
     def line(self, line: Line | PackedTick) -> bytes:
         """One line with its end; more than one where a packing is new."""
-        return self._packed(line) if type(line) is PackedTick else encode(line) + b"\n"
-
-    def _packed(self, tick: PackedTick) -> bytes:
-        pieces, new = [_TIME.pack(tick.t_ns)], b""
-        for packing, t_ns, data in tick.packed:
+        if type(line) is not PackedTick:
+            return encode(line) + b"\n"
+        pieces, new = [_TIME.pack(line.t_ns)], b""
+        for packing, t_ns, data in line.packed:
             if packing.number not in self._told:
                 self._told.add(packing.number)
                 new += encode(Told(packing=packing)) + b"\n"
             pieces += (_HEAD.pack(packing.number, t_ns), data)
-        if tick.rest is None:
+        if line.rest is None:
             return new + b2a_base64(b"".join(pieces))
-        return new + b2a_base64(b"".join(pieces), newline=False) + encode(tick.rest) + b"\n"
+        return new + b2a_base64(b"".join(pieces), newline=False) + encode(line.rest) + b"\n"
 
 
 class LineReader:

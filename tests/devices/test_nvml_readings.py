@@ -346,3 +346,21 @@ def test_limits_are_read_again_after_half_a_minute(fake_nvml: FakeNvml) -> None:
     now = 31 * SECOND
     assert source.cards()[0].number("power_limit_enforced_w") == 280
     source.close()
+
+
+def test_what_cannot_change_is_read_again_only_after_ten_minutes_or_when_it_failed(fake_nvml: FakeNvml) -> None:
+    now = 0
+    vbios = {"nvmlDeviceGetVbiosVersion": {"sequence": [error("UNKNOWN"), "96.00.AF.00.01"]}}
+    fake_nvml.show(Scenario(card(), card(1, **vbios)))
+    source = NvmlSource(now_ns=lambda: now)
+    source.cards()
+    asked: list[set[int]] = []
+    for minute in (1, 2, 9, 11):
+        now, before = minute * 60 * SECOND, len(fake_nvml.calls())
+        found = source.cards()
+        calls = fake_nvml.calls()[before:]
+        assert {device for device, name in calls if name == "nvmlDeviceGetCurrPcieLinkWidth"} == {0, 1}
+        asked.append({device for device, name in calls if name == "nvmlDeviceGetVbiosVersion"})
+        assert [info.readings["vbios"].value is not None for info in found] == [True, True]
+    source.close()
+    assert asked == [{1}, set(), set(), {0, 1}]

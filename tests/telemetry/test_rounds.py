@@ -2,16 +2,31 @@
 
 import threading
 import time
+from struct import pack
 from typing import Any
 
-from gputuner.model.cards import CardInfo, Origin
+from gputuner.devices.packing import Packed, Packing, Read
+from gputuner.model.cards import CardInfo, CardState, Origin
+from gputuner.model.errors import DeviceError, DeviceLost
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.samples import CardProcesses, Sample, XidSeen
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.rounds import Rounds
-from gputuner.telemetry.wire import Health, Hello, Line, Noticed, Ticked
+from gputuner.telemetry.wire import Health, Hello, Line, Noticed, PackedTick, Ticked
 
 S = 1_000_000_000
+PACKING = {
+    card: Packing(
+        number=number,
+        card=card,
+        tier=Tier.FAST,
+        layout="=i",
+        reads=(Read(quantity=Quantity.CORE_TEMPERATURE_C, divisor=1, low=1, high=126),),
+        sentinel=-1,
+        missing={},
+    )
+    for number, card in enumerate("abc")
+}
 
 
 class Source:
@@ -48,11 +63,11 @@ class Told:
     """What a loop wrote; ends the loop when ``enough`` holds."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[Line | PackedTick] = []
         self.rounds: Rounds | None = None
         self.enough = lambda: False
 
-    def __call__(self, line: Line) -> None:
+    def __call__(self, line: Line | PackedTick) -> None:
         self.lines.append(line)
         if self.enough() and self.rounds is not None:
             self.rounds.stop()
@@ -180,3 +195,67 @@ def test_slow_readings_of_all_cards_come_in_one_round_after_the_fast_ones() -> N
     assert slow[1] - slow[0] > 4  # fast rounds alone lie between
     rows = [sample for line in told.of(Ticked) for sample in line.tick.samples]
     assert {Quantity.CORE_TEMPERATURE_C, Quantity.FAN_FRACTION} in [set(row.values) for row in rows]
+
+
+def test_calm_rounds_ask_each_card_and_for_xids_once_and_anything_else_ends_them() -> None:
+    """Packed readings at 10 Hz; the third card fails once, between rounds in which nothing else is due."""
+
+    class Packs(Source):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[str] = []
+            self.pending = []
+
+        def cards(self) -> tuple[CardInfo, ...]:
+            return tuple(CardInfo(uuid=uuid, index=index, name="A") for index, uuid in enumerate("abc"))
+
+        def read(self, card: str, tier: Tier, t_ns: int) -> Sample | Packed:
+            if tier is Tier.SLOW:
+                return self.sample(card, tier, t_ns)
+            self.asked.append(card)
+            if card == "c" and self.asked.count("c") == 6:
+                raise DeviceError("nvml_unknown", "an error")
+            return Packed(PACKING[card], t_ns, pack("=i", 40))
+
+        def xids(self) -> tuple[XidSeen, ...]:
+            self.asked.append("xids")
+            return ()
+
+    told, source = Told(), Packs()
+    told.rounds = Rounds(source, Rates(fast_hz=10.0, slow_s=60.0), told)
+    told.enough = lambda: source.asked.count("c") >= 12
+    run(told.rounds)
+    assert source.asked[:44] == ["a", "b", "c", "xids"] * 11
+    ticks = [line for line in told.lines if isinstance(line, PackedTick)]
+    rows = [[packed.packing.card for packed in tick.packed] for tick in ticks[:11]]
+    assert rows == [list("abc")] * 5 + [list("ab")] + [list("abc")] * 5
+    assert not any(line.tick.gaps for line in told.of(Ticked))
+    times = [packed.t_ns for tick in ticks for packed in tick.packed if packed.packing.card == "a"]
+    assert times == sorted(set(times))
+
+
+def test_a_card_that_is_lost_in_a_calm_round_is_not_asked_again() -> None:
+    class Lost(Source):
+        def __init__(self) -> None:
+            super().__init__()
+            self.asked: list[str] = []
+
+        def cards(self) -> tuple[CardInfo, ...]:
+            return tuple(CardInfo(uuid=uuid, index=index, name="A") for index, uuid in enumerate("abc"))
+
+        def read(self, card: str, tier: Tier, t_ns: int) -> Sample | Packed:
+            if tier is Tier.SLOW:
+                return self.sample(card, tier, t_ns)
+            self.asked.append(card)
+            if card == "b" and self.asked.count("b") == 6:
+                raise DeviceLost("nvml_gpu_lost", "lost")
+            return Packed(PACKING[card], t_ns, pack("=i", 40))
+
+    told, source = Told(), Lost()
+    told.rounds = Rounds(source, Rates(fast_hz=10.0, slow_s=60.0), told)
+    told.enough = lambda: source.asked.count("c") >= 12
+    run(told.rounds)
+    assert source.asked.count("b") == 6
+    assert source.asked.count("a") >= 12
+    changed = [card for line in told.lines if isinstance(line, PackedTick) and line.rest for card in line.rest.cards]
+    assert [(card.uuid, card.state) for card in changed if card.state is not CardState.READY] == [("b", CardState.LOST)]

@@ -19,10 +19,11 @@ class Card:
 
     Attributes:
         fan_count: number of fans, None if unknown.
+        identified_ns: when its identity was last read in full.
         fan_turned: True once the tachometer has told a speed; from then on 0 rpm means a fan that stands.
     """
 
-    __slots__ = ("binding", "fan_count", "fan_turned", "fast", "handle", "info", "once", "slow")
+    __slots__ = ("binding", "fan_count", "fan_turned", "fast", "handle", "identified_ns", "info", "once", "slow")
 
     def __init__(self, binding: Binding, handle: Any, info: CardInfo) -> None:
         """Hold a handle that answered."""
@@ -31,6 +32,7 @@ class Card:
         self.info = info
         self.fan_count: int | None = None
         self.fan_turned = False
+        self.identified_ns = 0
         self.once, self.fast, self.slow = Asker(self), Asker(self), Asker(self)
 
     @property

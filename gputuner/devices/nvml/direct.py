@@ -9,6 +9,7 @@ memory. As soon as something is not answered as foreseen, the ordinary way takes
 import ctypes
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import call as called
 from operator import length_hint
 
 from gputuner.devices.nvml import plausible
@@ -63,7 +64,7 @@ class Direct:
     def prepare(self, asker: Asker, calls: tuple[Call, ...]) -> bool:
         """Bind functions and arguments; False if a function cannot be had."""
         ready: list[Callable[[], int]] = []
-        at = ctypes.addressof(self._view)
+        at, handle = 0, ctypes.byref(asker.handle.contents)
         wanted = [(call.name, call.passed, call.answers, len(call.blank)) for call in calls]
         count = len(self._layout.fields)
         if count:
@@ -72,8 +73,8 @@ class Direct:
             function = asker.binding.pointer(name)
             if function is None:
                 return False
-            room = [ctypes.c_void_p(at + answer) for answer in answers]
-            ready.append(partial(function, asker.handle, *passed, *room))
+            room = [ctypes.byref(self._view, at + answer) for answer in answers]
+            ready.append(partial(function, handle, *passed, *room))
             at += size
         self._calls, self._names = tuple(ready), tuple(name for name, *_ in wanted)
         return True
@@ -88,13 +89,10 @@ class Direct:
         """
         if t_ns >= self._until_ns or asker.card.info is not self._info:
             return None
-        memory, code = self._memory, 0
+        memory = self._memory
         memory[:] = self._layout.blank
         self._left, asker.out = iter(self._calls), self
-        for call in self._left:
-            code = call()
-            if code:
-                break
+        code = next(filter(None, map(called, self._left)), 0)  # of the first call that fails; none is made after it
         asker.out = None
         states = self._states(memory)
         if code or states != self._foreseen:

@@ -2,6 +2,7 @@
 """Who a card is: the once-read facts of ``CardInfo``, each a value or a reason."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gputuner.devices.nvml import plausible
@@ -28,6 +29,8 @@ _CLOCKS = {"graphics_clock_max_mhz": 0, "sm_clock_max_mhz": 1, "memory_clock_max
 _PLAIN: dict[str, tuple[str, ...]] = {
     "pcie_generation_max": ("nvmlDeviceGetMaxPcieLinkGeneration",),
     "pcie_width_max": ("nvmlDeviceGetMaxPcieLinkWidth",),
+}
+_LINK_NOW: dict[str, tuple[str, ...]] = {
     "pcie_generation": ("nvmlDeviceGetCurrPcieLinkGeneration",),
     "pcie_width": ("nvmlDeviceGetCurrPcieLinkWidth",),
 }
@@ -60,11 +63,10 @@ def identify(asker: Asker, driver: Reading, cuda_driver: Reading) -> CardInfo:
     readings: dict[str, Reading] = {"driver": driver, "cuda_driver": cuda_driver}
     capability = asker.ask("nvmlDeviceGetCudaComputeCapability")
     readings["compute_capability"] = _told(capability, lambda pair: f"{pair[0]}.{pair[1]}")
-    readings |= _power_limits(asker) | _temperatures(asker) | _switches(asker)
+    readings |= _changing(asker)
     for name, clock in _CLOCKS.items():
         readings[name] = reading(asker.ask("nvmlDeviceGetMaxClockInfo", clock), "MHz", plausible.MEGAHERTZ, asker)
-    for name, calls in _PLAIN.items():
-        readings[name] = reading(asker.first(calls), "", plausible.SMALL, asker)
+    readings |= _small(asker, _PLAIN)
     bar1 = asker.ask("nvmlDeviceGetBAR1MemoryInfo")
     total = bar1 if type(bar1) is Failed else bar1.bar1Total
     readings["bar1_total_bytes"] = reading(total, "bytes", plausible.BYTES, asker)
@@ -84,6 +86,25 @@ def identify(asker: Asker, driver: Reading, cuda_driver: Reading) -> CardInfo:
         readings=readings,
         mig=instances(asker) if readings["mig_enabled"].value else (),
     )
+
+
+def renewed(asker: Asker) -> CardInfo:
+    """The card's identity with what may change while it is in use: limits, thresholds, switches, the link now, MIG.
+
+    Raises:
+        DeviceLost: the card is gone.
+    """
+    info = asker.card.info
+    readings = {**info.readings, **_changing(asker)}
+    return replace(info, readings=readings, mig=instances(asker) if readings["mig_enabled"].value else ())
+
+
+def _changing(asker: Asker) -> dict[str, Reading]:
+    return _power_limits(asker) | _temperatures(asker) | _switches(asker) | _small(asker, _LINK_NOW)
+
+
+def _small(asker: Asker, asked: dict[str, tuple[str, ...]]) -> dict[str, Reading]:
+    return {name: reading(asker.first(calls), "", plausible.SMALL, asker) for name, calls in asked.items()}
 
 
 def names(binding: Binding, handle: Any, index: int) -> CardInfo | Failed:

@@ -13,13 +13,15 @@ from typing import Any
 
 from gputuner.devices.nvml import gpm
 from gputuner.devices.nvml.binding import Binding, text
-from gputuner.devices.nvml.card import Card
+from gputuner.devices.nvml.card import ASK_AGAIN_NS, Card
 from gputuner.devices.nvml.errors import LOST, Failed, error_of, reason_of
-from gputuner.devices.nvml.identity import identify, names
+from gputuner.devices.nvml.identity import identify, names, renewed
 from gputuner.devices.nvml.sleep import PciCard, known_identity, pci_cards
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.errors import DeviceLost
-from gputuner.model.readings import Reading
+from gputuner.model.readings import Reading, Reason
+
+_PASSING = (Reason.ERROR, Reason.NOT_READ)
 
 
 class Inventory:
@@ -128,16 +130,24 @@ class Inventory:
             if type(cuda) is Failed
             else Reading(value=f"{cuda // 1000}.{cuda % 1000 // 10}"),
         )
+        self._know(card, info)
+        card.identified_ns = card.once.t_ns
+
+    def _know(self, card: Card, info: CardInfo) -> None:
         if info != card.info:  # else the very object stays: what was made ready for it holds
             card.info = info
         self.infos[card.info.uuid] = card.info
 
     def reidentify(self, t_ns: int) -> None:
-        """Read identity and limits of the ready cards again (a limit may have been changed meanwhile)."""
+        """Read what may have changed of the ready cards again, and now and then, or after a failure, all of it."""
         for uuid, card in list(self.ready.items()):
             card.once.t_ns = t_ns
+            failed = any(reading.reason in _PASSING for reading in card.info.readings.values())
             try:
-                self._identify(card)
+                if failed or t_ns - card.identified_ns >= ASK_AGAIN_NS:
+                    self._identify(card)
+                else:
+                    self._know(card, renewed(card.once))
             except DeviceLost:
                 self.lose(uuid, t_ns)
 
