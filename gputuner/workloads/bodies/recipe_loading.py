@@ -29,7 +29,7 @@ from gputuner.workloads.bodies.packages import has
 from gputuner.workloads.bodies.recipe import tensors
 from gputuner.workloads.bodies.recipe_loading_decode import decoding
 from gputuner.workloads.bodies.recipe_loading_failures import reason_of, said
-from gputuner.workloads.bodies.recipe_loading_run import Batches, Measured, batch_bytes
+from gputuner.workloads.bodies.recipe_loading_run import Batches, Measured, batch_bytes, counted
 from gputuner.workloads.bodies.recipe_loading_source import Photographs, Source, Wanted
 from gputuner.workloads.bodies.recipe_loading_training import Fed, fed
 from gputuner.workloads.bodies.survey import Pace, Part
@@ -256,10 +256,7 @@ class Loading:
         """The training takes them; then another epoch begins."""
         self._warm(batches, finish, pace)
         waited_s, begun = batches.waited_s, time.perf_counter()
-        measured, notes = self._watched(
-            batches, lambda batch: self._training.step(self._training.placed(finish(batch), self._wanted.pin)),
-            pace, FED_SHARE,
-        )  # fmt: skip
+        measured, notes = self._watched(batches, lambda batch: self._train(finish(batch)), pace, FED_SHARE)
         waited = (batches.waited_s - waited_s) / max(time.perf_counter() - begun, 1e-9)
         notes["wait_fraction"] = round(min(1.0, waited), 4)
         if self._again and batches.processes() and not pace.stopped():
@@ -284,10 +281,15 @@ class Loading:
             if pace.stopped() or time.perf_counter() - begun > most_s:
                 break
             try:
-                self._training.step(self._training.placed(finish(batches.take()), self._wanted.pin))
+                self._train(finish(batches.take()))
             except StopIteration:
                 batches.begin()
         self._device.synchronise()
+
+    def _train(self, batch: Any) -> None:
+        """A training step; not on a last batch of one sample, which batch norm cannot train on."""
+        if counted(batch, self._batch) > 1 or self._batch == 1:
+            self._training.step(self._training.placed(batch, self._wanted.pin))
 
     def _seen(self, pids: "list[int]") -> "dict[str, Fact]":
         """Cores and memory of the loader's processes."""

@@ -163,6 +163,13 @@ def test_short_epochs_are_timed_whole(written):
     assert all(len(part.iteration_s) >= 3 for part in parts)
 
 
+def test_c039_a_last_batch_of_one_sample_is_not_trained_on(written):
+    place = written(count=33)
+    survey(place, workers=0)
+    seen = sys.modules[place["recipe"].partition(".")[0]].seen
+    assert {len(batch) for batch in seen} == {8}
+
+
 def test_a_loader_that_does_not_do_as_asked_gives_no_figure(written):
     with pytest.raises(RecipeError, match="asked for num_workers=2 and gave 1"):
         survey(written(workers="1"), workers=2)
