@@ -130,6 +130,7 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
     whole = len(thread) == len(plain)
     return {
         "steps": int(_sum(windows, "seen")),
+        "by_batches": any(window.get("by_batches") is True for window in windows[-1:]),
         "step_s": spread(_thinned(step_s, MOST_STEPS)) if step_s else None,
         "step_series_s": tuple(_thinned([_sum([w], "training_s") / _sum([w], "steps") for w in settled], MOST_SERIES)),
         "accumulated": batches / steps if steps and batches else None,

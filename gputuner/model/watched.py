@@ -48,6 +48,8 @@ class Observed:
     """Why the hooks switched themselves off, None: they did not."""
     steps: int = 0
     """Optimizer steps."""
+    by_batches: bool = False
+    """No optimizer was seen to step (a compiled one shows none): steps are batches drawn with gradients on."""
     step_s: Spread | None = None
     """Seconds from one optimizer step to the next."""
     step_series_s: tuple[float, ...] = ()

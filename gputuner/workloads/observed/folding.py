@@ -17,6 +17,8 @@ OPENED, FIRST, BATCH, EVALUATION = range(4)
 """Kinds of draws: a loader's workers started, an epoch's first batch, any other, one without gradients."""
 LOST_AFTER = 20
 """Steps of other optimizers after which the one that was counted is taken to be gone."""
+STEPLESS = 50
+"""Batches without any optimizer step after which batches are taken for steps: a compiled optimizer shows none."""
 THREADS = 16
 """Threads whose waiting is kept apart; of more the oldest is forgotten."""
 
@@ -36,6 +38,8 @@ class Folding:
         self._stepped_s: float | None = None
         self._number = 0
         self._loading_cpu_s = 0.0
+        self._stepless = 0
+        self._drawn_s: dict[int, float] = {}
 
     def fold(self, notes: list, tally: tallies.Tally) -> None:
         """Add the notes to the sums."""
@@ -69,7 +73,7 @@ class Folding:
             tally.others += 1
             self._strange()
             return
-        self._strangers = 0
+        self._strangers, self._stepless = 0, -1
         tally.seen += 1
         if behind is not None:
             tally.asked += 1
@@ -114,6 +118,23 @@ class Folding:
             if samples is not None:
                 waits.samples += samples
                 tally.saw(samples)
+            if self._stepless >= 0:
+                self._instead_of_a_step(note, tally)
+
+    def _instead_of_a_step(self, note: tuple, tally: tallies.Tally) -> None:
+        """Where no optimizer is seen to step, a step lasts from batch to batch."""
+        now, thread = note[1], note[2]
+        self._stepless += 1
+        before = self._drawn_s.get(thread)
+        if len(self._drawn_s) < THREADS or thread in self._drawn_s:
+            self._drawn_s[thread] = now
+        waits = self._waits.pop(thread, None)
+        if self._stepless > STEPLESS and before is not None:
+            tally.seen += 1
+            tally.by_batches = True
+            self._interval(now - before, waits, 0, tally)
+        elif waits is not None:
+            tally.drawn(waits)
 
     def _scaled(self, note: tuple, tally: tallies.Tally) -> None:
         """The scaler's step has ended; where its optimizer did not begin meanwhile, it was skipped."""

@@ -88,6 +88,7 @@ class Tally:
         self.skipped = 0
         self.scaler_s = 0.0
         self.others = 0
+        self.by_batches = False
         self.own_s = 0.0
         self.batch_sizes: dict[int, int] = {}
 
@@ -146,6 +147,7 @@ class Tally:
             "skipped": self.skipped,
             "scaler_s": round(self.scaler_s, 6),
             "others": self.others,
+            "by_batches": self.by_batches,
             "own_s": round(self.own_s, 6),
         }
         told: dict[str, object] = {name: value for name, value in sums.items() if value}

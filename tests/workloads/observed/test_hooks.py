@@ -243,6 +243,13 @@ def test_an_evaluation_that_draws_with_gradients_on_is_found_by_its_many_batches
     assert (tally.steps, tally.other_s) == (5, 4.0)
 
 
+def test_batches_stand_in_for_steps_that_are_never_seen():
+    tally = folded(*(drawn(float(now), waited=0.25) for now in range(100)))
+    assert (tally.by_batches, tally.steps, tally.training_s) == (True, 50, 50.0)
+    assert (tally.waited_s, tally.batches) == (0.25 * 50, 100)
+    assert folded(*stepped(0.5), *(drawn(float(now)) for now in range(1, 100))).by_batches is False
+
+
 def test_a_scaler_that_skips_has_no_step_within():
     notes = [*stepped(1.0), (SCALED, 1.1, 1, 0.5), (SCALED, 2.0, 1, 1.5)]
     tally = folded(*notes)
