@@ -1,15 +1,16 @@
 """Gradient accumulation that keeps the effective batch exactly."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gputuner.advice.batch import usable_batch
 from gputuner.advice.data_set import DataSet, Epoch, data_set
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import make
+from gputuner.advice.making import make, setting_of
 from gputuner.advice.snippets import accumulate
 from gputuner.analysis.memory import fit_memory_line
 from gputuner.analysis.throughput import FASTEST_WITHIN
 from gputuner.model.advice import Advice, Confidence
+from gputuner.model.change import Change
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -186,4 +187,12 @@ def _advice(
         confidence=Confidence.MEASURED if tried else Confidence.MODEL,
         weight=8.0 if needed else 1.5,
         snippet=accumulate(pair.micro, pair.steps, precision, cpu=evidence.card.is_cpu, lonely=own.lonely(pair.micro)),
+        change=None if {"does_not_fit", "asked_most"} & set(params) else _change(workload, points, pair, needed),
     )
+
+
+def _change(workload: str, points: dict[int, Point], pair: Split, needed: bool) -> Change:
+    """From the effective batch at once to the split; if that is not needed, it is to save memory."""
+    whole = replace(setting_of(next(iter(points.values()))), batch=pair.micro * pair.steps)
+    split_up = replace(whole, batch=pair.micro, accumulate=pair.steps)
+    return Change(workload=workload, base=whole, advised=split_up, aim="rate" if needed else "memory")

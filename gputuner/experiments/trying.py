@@ -36,6 +36,8 @@ ROUNDS_WANTED = 3
 """A trial is measured so long that so many rounds fit into the budget."""
 SURE = 0.005
 """A gain known to so much on either side is known well enough."""
+PROBE_S = 0.5
+"""To measure in a memory probe: two optimizer steps show the peak."""
 LEAST_S, MOST_S = 1.5, 10.0
 """To measure in one trial, seconds."""
 PHASE = "try"
@@ -160,6 +162,8 @@ class _Comparison:
                     yield from course.warn("try_too_short", needed_s=round(sum(self._cost_s.values()) * 2.0, 1))
                     break
                 yield from self._trial(side, number, fresh=number > 1 and position == 0)
+            if number == 1 and self._shape.cpu and self._spec.aim == "memory":
+                yield from self._count_memory()
             found = realised(self._rates["base"], self._rates["advised"])
             yield from course.tell(self._gain_point(found, number))
             sure = found.low is not None and found.high is not None and found.high - found.low <= 2.0 * SURE
@@ -198,8 +202,8 @@ class _Comparison:
                 yield from self._compare_recipe(trials[0])
                 self._rates[side].append(together([point.spread for point in points if point.spread is not None]))
                 self._flags += [flag for point in points for flag in point.flags if flag in TOLD_FLAGS]
-                peaks = [trial.memory.get("allocated_peak_bytes", 0) for trial in trials]
-                self._peaks[side] = max(self._peaks.get(side, 0.0), float(sum(peaks)))
+                if not self._shape.cpu:
+                    self._keep_peak(side, trials)
             case OutOfMemory():
                 told: dict[str, Scalar] = {"workload": self._shape.subject.name, "batch": setting.batch}
                 raise DoesNotFit(f"try_{side}_does_not_fit", "a setting of the advice does not fit", **told)
@@ -207,6 +211,24 @@ class _Comparison:
                 refuse(self._shape.subject.name, result)
             case Done() | Lost():  # a trial that was lost twice
                 raise RunEnds
+
+    def _keep_peak(self, side: Side, trials: tuple[Trial, ...]) -> None:
+        peaks = [trial.memory.get("allocated_peak_bytes", 0) for trial in trials]
+        self._peaks[side] = max(self._peaks.get(side, 0.0), float(sum(peaks)))
+
+    def _count_memory(self) -> Generator[Step, StepResult, None]:
+        """Peaks of both sides on a processor, by memory probes: its worker for rates keeps what was freed.
+
+        Raises:
+            RunEnds: the run is over.
+        """
+        for side in FORWARD[:2]:
+            if self._course.fits(self._cost_s.get(side, self._expected_s)):
+                (work, *_) = self._works(side, fresh=False)
+                probe = replace(work, memory_probe=True, measure_s=PROBE_S, warmup_s=0.0)
+                result = yield from self._course.attempt(probe, self._expected_s)
+                if isinstance(result, Done) and result.trials:
+                    self._keep_peak(side, result.trials)
 
     def _setting(self, side: Side) -> TrainingSetting:
         return self._spec.base if side == "base" else self._spec.advised

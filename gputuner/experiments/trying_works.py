@@ -11,12 +11,12 @@ from gputuner.model.codec import from_builtins
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Trial, Work
-from gputuner.workloads.bodies.switches import Switches
+from gputuner.workloads.bodies.switches import ACCUMULATE, Switches
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range, check_switches
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
 
 T = TypeVar("T")
-PROCESSES_MOST = 8
+PROCESSES_MOST, ACCUMULATE_MOST = 8, 1 << 12
 LOADER_START_S = 30.0
 """Until the processes of a loader have started, at most."""
 FED = "fed"
@@ -32,9 +32,8 @@ def check(base: TrainingSetting, advised: TrainingSetting) -> None:
     for setting in (base, advised):
         check_precision(setting.precision)
         check_range("processes", setting.processes, 1, PROCESSES_MOST)
-        if setting.accumulate > 1:
-            raise _unknown("accumulate")
-        if setting.loader and (setting.switches or setting.processes > 1):
+        check_range(ACCUMULATE, setting.accumulate, 1, ACCUMULATE_MOST)
+        if setting.loader and (setting.switches or setting.processes > 1 or setting.accumulate > 1):
             raise _unknown("loader", *setting.switches)
         switches_of(setting)
         loader_of(setting)
@@ -86,7 +85,9 @@ def work_of(
     work = train_work(shape, setting, told.batch, label, measure_s, fresh=fresh)
     if not told.loader:
         switches = switches_of(told)
-        return replace(work, params={**work.params, **switches.params()}, environment=switches.environment())
+        steps: dict[str, Scalar] = {ACCUMULATE: told.accumulate} if told.accumulate > 1 else {}
+        params = {**work.params, **switches.params(), **steps}
+        return replace(work, params=params, environment=switches.environment())
     image = work.params.get("image")
     spec = LoadingSpec(
         part="supply", batch=told.batch, precision=precision, channels_last=told.channels_last, recipe=recipe,

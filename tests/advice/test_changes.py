@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gputuner.advice.accumulate import accumulate_rule
 from gputuner.advice.batch import fastest_rule, safe_rule
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.rules import advise
@@ -60,6 +61,21 @@ def test_two_at_once_start_from_one_at_its_own_best_batch(lab):
     assert told.change == Change(workload="resnet50", base=setting(16), advised=setting(16, processes=2))
     (one,) = sharing_rule(lab.Evidence(card=lab.card(), points=(points[0], pair(lab, 1.02, 1.0))))
     assert one.change is None
+
+
+def test_a_split_that_saves_memory_starts_from_the_whole_batch(lab):
+    points = (*lab.ladder(), *lab.limits(552, 496, 128))
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=points))
+    assert told.params["needed"] is False
+    assert told.change == Change(
+        workload="resnet50", base=setting(256), advised=setting(128, accumulate=2), aim="memory"
+    )
+
+
+def test_a_split_of_what_does_not_fit_has_nothing_to_start_from(lab):
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=(*lab.ladder()[:3], *lab.limits(144, 128, 128))))
+    assert told.params["needed"] is True
+    assert told.change is None
 
 
 def test_limits_and_what_the_owner_does_cannot_be_tried(lab):

@@ -104,6 +104,21 @@ def test_a_setting_that_does_not_fit_ends_it_with_a_word(lab):
     assert told.value.code == "try_base_does_not_fit"
 
 
+def test_on_a_processor_memory_is_counted_by_probes_where_it_is_the_aim(lab):
+    """Its worker for rates shows peaks 15 % too high, so those are not told."""
+    card = lab.two_cores()
+    sizes = {"base": setting(16, precision="fp32"), "advised": setting(4, precision="fp32"), "predicted": None}
+    told = performed(lab, spec(**sizes, aim="memory"), card, cpu=True)
+    gain = told.of("advice_gain")[-1]
+    truth = card.need({"batch": 4, "precision": "fp32"}) / card.need({"batch": 16, "precision": "fp32"}) - 1
+    assert gain.extra["memory_change"] == pytest.approx(truth, abs=1e-6)
+    assert gain.extra["verdict"] == "saves"
+    assert [s.memory_probe for s in told.steps if isinstance(s, Work)].count(True) == 2
+    plain = performed(lab, spec(**sizes), card, cpu=True)
+    assert "memory_change" not in plain.of("advice_gain")[-1].extra
+    assert not any(s.memory_probe for s in plain.steps if isinstance(s, Work))
+
+
 def test_the_owners_error_is_told_as_such(lab):
     failed = UserCodeFailed(message="ValueError: no data", traceback="Traceback\nValueError: no data")
     with pytest.raises(UserCodeError) as told:
@@ -132,7 +147,6 @@ def test_what_no_trial_can_change_is_refused():
         {"loader": {"x": 1}},
         {"loader": loader},
         {"loader": loader, "processes": 2},
-        {"accumulate": 4},
     ):
         with pytest.raises(UsageError) as told:
             spec(advised=setting(**unknown))
@@ -191,6 +205,16 @@ def test_a_changed_recipe_is_told_once(lab):
 def test_figures_that_scattered_flag_the_gain(lab):
     card = replace(lab.h200(), noise=0.2)
     assert Flag.SPREAD in performed(lab, spec(), card).of("advice_gain")[-1].flags
+
+
+def test_accumulated_batches_reach_the_trials(lab):
+    card = lab.h200()
+    split = spec(setting(256), setting(64, accumulate=4), predicted=None, aim="memory", advice="batch.accumulate")
+    told = performed(lab, split, card)
+    by_side = {step.label: step for step in told.steps if isinstance(step, Work)}
+    assert by_side["try_advised"].params["accumulate"] == 4
+    assert "accumulate" not in by_side["try_base"].params
+    assert told.of("advice_gain")[-1].extra["verdict"] == "saves"
 
 
 def test_switches_reach_the_trials_and_the_workers_environment(lab):

@@ -122,3 +122,13 @@ def test_sparse_weights_need_sparse_pipes():
     for card_id, precision in (("rtx-2080-ti", "fp16"), ("rtx-3090", "fp32")):
         with pytest.raises(UnsupportedOnChipError):
             settings_of(card_of(card_id), "bert", {**params, "precision": precision})
+
+
+def test_a_step_over_several_batches_takes_as_long_as_they_do_and_the_memory_of_one():
+    spec = BertSpec(batch=8, precision="bf16")
+    (one,), (four,) = (
+        settings_of(card_of("rtx-4090"), "bert", {**spec.params(), **more}) for more in ({}, {"accumulate": 4})
+    )
+    assert four.cost.work == {name: 4 * amount for name, amount in one.cost.work.items()}
+    assert four.cost.load.compute_cycles == 4 * one.cost.load.compute_cycles
+    assert four.cost.allocated_bytes == one.cost.allocated_bytes

@@ -8,6 +8,7 @@ from gputuner.workloads.bodies.body import Body
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.survey import Survey
+from gputuner.workloads.bodies.switches import ACCUMULATE
 
 BODIES: "dict[str, str | Callable[..., Any]]" = {
     "matmul": "matmul:Matmul",
@@ -51,4 +52,8 @@ def make_body(workload: str, device: Device, params: "dict[str, Any]", seed: int
     if isinstance(make, str):
         module, _, name = make.partition(":")
         make = getattr(importlib.import_module(f"gputuner.workloads.bodies.{module}"), name)
-    return cast("Body | Survey", make(device, seed=seed, **params))
+    count = int(params.get(ACCUMULATE, 1))
+    body = make(device, seed=seed, **{name: value for name, value in params.items() if name != ACCUMULATE})
+    if count > 1:
+        body.accumulate_over(count)
+    return cast("Body | Survey", body)

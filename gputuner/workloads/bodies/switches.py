@@ -9,6 +9,8 @@ ATTENTION = ("flash", "efficient", "cudnn", "math")
 """Backends of ``scaled_dot_product_attention``."""
 OPTIMIZERS = ("plain", "foreach", "fused")
 """How an optimizer steps: one weight after the other, groups of them at once, or all in one kernel."""
+ACCUMULATE = "accumulate"
+"""Param of any training beside its switches: batches for each optimizer step."""
 EXPANDABLE = "expandable_segments:True"
 ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 """The allocator's environment variable, by its old and its new name (torch 2.9)."""

@@ -64,6 +64,7 @@ class TrainingStep:
         self._channels_last = channels_last
         self._switches = switches
         self.work = {"samples": float(batch), **({"tokens": float(batch * tokens)} if tokens else {})}
+        self._accumulate = 1
         self._queued = 0
         self._stepped = 0
         self._queued_before = 0
@@ -119,6 +120,17 @@ class TrainingStep:
         few = self._samples(min(self._batch, FEW))
         checkpoints.check(self._model, lambda: self._forward(*few), lambda: checkpoints.enable(self._model))
 
+    def accumulate_over(self, count: int) -> None:
+        """Take ``count`` batches for each optimizer step, each with a forward and a backward pass.
+
+        Raises:
+            UnsupportedError: the step is to be one CUDA graph.
+        """
+        if self._switches.cuda_graph:
+            raise UnsupportedError("steps over several batches are not captured in a CUDA graph")
+        self.work = {name: amount * count / self._accumulate for name, amount in self.work.items()}
+        self._accumulate = count
+
     def _count_step(self, *_: Any) -> None:
         self._stepped += 1
 
@@ -153,8 +165,8 @@ class TrainingStep:
             expected_s = seconds + max(0.0, more_s - seconds) / (MORE_SAMPLES - fewest) * (self._batch - fewest)
         return Probe(
             seconds=seconds,
-            work={name: amount / share for name, amount in self.work.items()},
-            expected_s=expected_s,
+            work={name: amount / share / self._accumulate for name, amount in self.work.items()},
+            expected_s=expected_s * self._accumulate,
             notes={"measured_batch": fewest, **self._facts()},
         )
 
@@ -242,8 +254,10 @@ class TrainingStep:
 
     def _train(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
         self._optimizer.zero_grad(set_to_none=True)
+        for _ in range(self._accumulate - 1):
+            self._backward(self._forward(*self._source.take()) / self._accumulate)
         loss = self._forward(inputs, targets)
-        self._backward(loss)
+        self._backward(loss / self._accumulate if self._accumulate > 1 else loss)
         if self._scaler is None:
             self._optimizer.step()
         else:
@@ -275,6 +289,8 @@ class TrainingStep:
             "parameters": self._parameters,
         }
         facts.update(self._switches.params())
+        if self._accumulate > 1:
+            facts["accumulate"] = self._accumulate
         if self._flop_per_sample is not None:
             facts["model_flop_per_sample"] = self._flop_per_sample
         return facts

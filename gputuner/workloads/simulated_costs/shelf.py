@@ -1,9 +1,11 @@
 """The costs of all workloads by name."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.switches import ACCUMULATE
 from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.decode import decode
@@ -58,7 +60,30 @@ def settings_of(card: SimulatedCard, workload: str, params: Mapping[str, Scalar]
         return tuple(SURVEYS[workload](card, params))
     if workload not in COSTS:
         raise UnsupportedOnChipError(f"a simulated worker has no workload {workload!r}")
-    return (Setting(params=dict(params), cost=COSTS[workload](card, params)),)
+    cost = COSTS[workload](card, {name: value for name, value in params.items() if name != ACCUMULATE})
+    return (Setting(params=dict(params), cost=_accumulated(cost, int(params.get(ACCUMULATE, 1)))),)
+
+
+def _accumulated(cost: Cost, count: int) -> Cost:
+    """A training step over ``count`` batches: as many times everything, in the memory of one.
+
+    The optimizer's step is a small part of a step and no part of its own in these models, so it counts each time.
+    """
+    if count == 1:
+        return cost
+    load = cost.load
+    return replace(
+        cost,
+        load=replace(
+            load,
+            compute_cycles=count * load.compute_cycles,
+            dram_bytes=count * load.dram_bytes,
+            fixed_s=count * load.fixed_s,
+            host_s=count * load.host_s,
+        ),
+        work={name: count * amount for name, amount in cost.work.items()},
+        notes={**cost.notes, ACCUMULATE: count},
+    )
 
 
 def is_survey(workload: str) -> bool:

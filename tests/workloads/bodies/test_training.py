@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError  # noqa: E402
+from gputuner.workloads.bodies.shelf import make_body  # noqa: E402
 from gputuner.workloads.bodies.switches import Switches  # noqa: E402
 from gputuner.workloads.bodies.training import TrainingStep  # noqa: E402
 from gputuner.workloads.bodies.training_optimizer import OPTIMIZERS, make_optimizer, steps_taken  # noqa: E402
@@ -37,6 +38,34 @@ def test_every_optimizer_brings_the_loss_of_a_repeated_batch_down(optimizer):
 def test_samples_and_tokens_are_those_of_the_batch():
     assert step_of(tokens=128)[0].work == {"samples": 8.0, "tokens": 1024.0}
     assert step_of()[0].work == {"samples": 8.0}
+
+
+def test_accumulated_batches_make_the_step_of_the_whole_batch():
+    """Four times the gradient of the same batch, each a quarter: the weights after a step are those of one batch."""
+    plain, one = step_of("adamw_fused")
+    split, four = step_of("adamw_fused")
+    split.accumulate_over(4)
+    for body in (plain, split):
+        for _ in range(3):
+            body.iterate()
+    assert torch.allclose(one.weight, four.weight, atol=1e-6)
+    assert split.work == {"samples": 32.0}
+    assert (split.notes()["accumulate"], "accumulate" in plain.notes()) == (4, False)
+
+
+def test_accumulated_batches_are_counted_as_one_step_by_a_scaler():
+    body, _ = step_of(precision="fp16")
+    body.accumulate_over(2)
+    body.iterate()
+    body.mark()
+    for _ in range(3):
+        body.iterate()
+    assert body.notes()["skipped_steps"] == 0
+
+
+def test_the_worker_makes_a_training_over_several_batches():
+    body = make_body("resnet50", CpuDevice(None), {"batch": 2, "precision": "fp32", "image": 32, "accumulate": 3}, 1)
+    assert body.work == {"samples": 6.0}
 
 
 @pytest.mark.parametrize("optimizer", ["sgd_momentum", "adamw_fused"])
