@@ -121,7 +121,7 @@ class Trial:
         self._device = device
         self._control = control
         self._deadline = time.monotonic() + request.budget_s
-        self._telling = Telling(control.send, request.id)
+        self._telling = Telling(control.send, request.id, time.monotonic)
         self._notes: dict[str, Fact] = {}
         self._work: dict[str, float] = {}
 
