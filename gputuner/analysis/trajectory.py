@@ -1,8 +1,9 @@
 """Loss trajectories of one training in several number formats, judged against the band that FP32 spans by itself.
 
 The same training started with other seeds does not follow the same losses either. What a format changes matters only
-where it goes beyond that (methods §5). The reference is a handful of FP32 runs that differ in their seed; a format's
-run starts like the first of them and sees the same batches.
+where it goes beyond that (methods §5). The reference is a handful of FP32 runs that differ in their seed (weights,
+dropout, order of the batches); a format's run starts like the first of them and sees the same batches in its order.
+All runs take whole turns over the same few batches: means over whole turns do not depend on the order.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,9 @@ LEAST_STEPS = 24
 LAST_SHARE = 3
 """The end of a trajectory is its last third."""
 SMOOTHED_SHARE = 12
-"""A loss is drawn as the mean of so many-th of the steps around it."""
+"""A loss is drawn as the mean of so many-th of the steps around it, and of one turn over the batches at least."""
+TURN = 8
+"""Batches that come in turn."""
 CONFIDENCE = 0.975
 """Upper end of the interval that one more FP32 run would lie below."""
 FLOOR_OF_FALL, FLOOR_OF_LOSS = 0.02, 1e-3
@@ -81,7 +84,7 @@ class Judgement:
 
 
 def smoothed(losses: Losses) -> Array:
-    """Centred moving mean over a twelfth of the steps; losses that are no numbers are left out.
+    """Centred moving mean over a turn, or a twelfth of the steps; losses that are no numbers are left out.
 
     Returns:
         float64 [steps]; NaN where no loss around is a number.
@@ -97,7 +100,7 @@ def smoothed(losses: Losses) -> Array:
 
 def _window(steps: int) -> int:
     """Steps on either side."""
-    return max(1, steps // SMOOTHED_SHARE // 2)
+    return max(TURN // 2, steps // SMOOTHED_SHARE // 2)
 
 
 def fp32_band(draws: Sequence[Losses]) -> Band | None:
@@ -128,8 +131,9 @@ def _floor(line: Array) -> float:
 
 
 def end_of(losses: Losses) -> Array:
-    """The last third."""
-    return np.asarray(losses, dtype=np.float64)[len(losses) - max(1, len(losses) // LAST_SHARE) :]
+    """The last third, rounded to whole turns; all of what is shorter than that."""
+    turns = max(1, round(len(losses) / LAST_SHARE / TURN))
+    return np.asarray(losses, dtype=np.float64)[-turns * TURN :]
 
 
 def first_bad(losses: Losses) -> int | None:
@@ -150,7 +154,7 @@ def judge(losses: Losses, draws: Sequence[Losses], *, collapsed: bool = False, e
     if collapsed or (ended and bad is not None):
         why = "scaler" if collapsed else "not_finite"
         return Judgement(verdict=Verdict.DIVERGED, why=why, steps=len(losses), first_bad_step=bad)
-    steps = min(len(losses), *map(len, draws)) if draws else 0
+    steps = min(len(losses), *map(len, draws)) // TURN * TURN if draws else 0
     told = [losses[:steps], *(draw[:steps] for draw in draws)]
     if len(draws) < 2 or any(first_bad(draw) is not None for draw in told[1:]):
         return Judgement(verdict=Verdict.UNDECIDED, why="fp32", steps=steps, first_bad_step=bad)
@@ -180,10 +184,3 @@ def _compared(losses: Losses, draws: Sequence[Losses], steps: int, bad: int | No
         fp32_end_loss=middle,
         first_bad_step=bad,
     )
-
-
-def alike(ours: Losses, theirs: Losses) -> bool:
-    """Whether two runs followed the same losses: another seed changed nothing."""
-    steps = min(len(ours), len(theirs))
-    pairs = zip(ours[:steps], theirs[:steps], strict=True)
-    return steps > 0 and all(abs(one - other) <= 1e-4 * max(abs(one), 1e-12) for one, other in pairs)

@@ -4,7 +4,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from gputuner.analysis.trajectory import LEAST_STEPS, alike, fp32_band, judge
+from gputuner.analysis.trajectory import LEAST_STEPS, TURN, fp32_band, judge
 from gputuner.analysis.trajectory_scaler import Scaler
 from gputuner.experiments.course import LEAST_BUDGET_S, Attempt, Course, RunEnds
 from gputuner.experiments.failed_training import refuse
@@ -86,7 +86,6 @@ class Check:
         self.course = Course(context, 0.0 if hurried else START_S, hurried=hurried)
         self._batch = spec.batch or (FIRST_BATCH_CPU if self._cpu else FIRST_BATCH)
         self._steps = spec.steps or USUAL_STEPS
-        self._shuffled = False
         self._looked: set[Precision] = set()
 
     # --- the plan -------------------------------------------------------------------------------------------------
@@ -173,7 +172,7 @@ class Check:
             yield from self._tell_look(look)
             yield from self.course.warn("stage_skipped", stage="numerics", needed_s=needed_s, left_s=self.course.left_s)
             return 0, formats
-        self._steps = max(1, min(self._steps, steps))
+        self._steps = max(TURN, min(self._steps, steps) // TURN * TURN)
         return draws, formats
 
     def _affordable(self, look: Run, draws: int, formats: Sequence[Precision]) -> int:
@@ -192,24 +191,17 @@ class Check:
     # --- runs -----------------------------------------------------------------------------------------------------
 
     def _references(self, look: Run, draws: int) -> Generator[Step, StepResult, list[Run]]:
-        """FP32 runs with different seeds; where a seed changes nothing, the order of the batches does."""
+        """FP32 runs with different seeds and orders of the batches."""
         runs: list[Run] = []
-        draw = 0
-        while draw < draws:
+        for draw in range(draws):
             limit_s = self._limit_s(runs[0] if runs else look)
             _, run = yield from self._run("fp32", draw, self._steps, limit_s, "numerics_reference")
             if run is None:
-                draw += 1
-                continue
-            if draw == 1 and runs and not self._shuffled and alike(runs[0].losses, run.losses):
-                self._shuffled = True
-                yield from self.course.warn("numerics_seed_fixed", workload=self._subject.name)
                 continue
             if draw == 0:
                 yield from self._tell_look(run)
             yield from self.course.tell(*self._make().losses(run, ()))
             runs.append(run)
-            draw += 1
         return runs
 
     def _format(self, precision: Precision, first: Run, references: Sequence[Sequence[float]]) -> Plan:
@@ -240,8 +232,8 @@ class Check:
         spec = NumericsSpec(
             training=self._subject.make(self._batch, precision, False),
             steps=steps,
+            batches=TURN,
             draw=draw,
-            shuffled=self._shuffled,
         )
         limit_s = max(LEAST_BUDGET_S, limit_s)
         work = Work(

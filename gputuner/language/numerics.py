@@ -59,6 +59,7 @@ def verdicts(points: Sequence[Point]) -> Table:
     headers = (
         _("format"),
         _("verdict"),
+        _("steps"),
         _("end loss"),
         _("FP32"),
         _("gradient scaler"),
@@ -69,6 +70,7 @@ def verdicts(points: Sequence[Point]) -> Table:
         (
             PRECISIONS.get(str(point.params["precision"]), str(point.params["precision"])),
             verdict(point),
+            value(point.extra.get("steps")),
             _figure(point, "end_loss"),
             _reference(point),
             scaler(point),
@@ -77,7 +79,7 @@ def verdicts(points: Sequence[Point]) -> Table:
         )
         for point in found
     )
-    return Table(headers=headers, rows=rows, right=(2, 3, 5), wraps=(1, 4, 6), least=(5,)).without_empty()
+    return Table(headers=headers, rows=rows, right=(2, 3, 4, 6), wraps=(1, 5, 7), least=(6,)).without_empty()
 
 
 def verdict(point: Point) -> str:

@@ -117,10 +117,6 @@ WARNINGS: dict[str, str] = {
         "processor only. TF32 does not exist there."
     ),
     "numerics_failed": N_("In {precision} the training failed: {message}"),
-    "numerics_seed_fixed": N_(
-        "Another seed changes nothing in {workload}, which fixes its own: the FP32 runs differ in the order of their "
-        "batches instead."
-    ),
     "numerics_stand_in": N_(
         "A simulated card cannot train {workload}: a small stand-in network is computed with numbers rounded as in "
         "each format. Operations under autocast are not looked at."

@@ -198,7 +198,7 @@ _WORDS: dict[str, dict[str, str]] = {
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
-_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "shuffled", "session"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "session"})
 _FIXED = frozenset(
     [
         "backends",

@@ -5,8 +5,9 @@ and wherever a format would store a number it is rounded to that format: to 10 b
 products), 7 for BF16, binary16 with its range for FP16, whose gradients go through a dynamic scale as PyTorch's have.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,9 +74,10 @@ class StandIn:
         data, weights = _data(self.batches), _weights(self.draw)
         moving = [np.zeros_like(weight) for weight in weights]
         scale, good = (FIRST_SCALE if self.precision == "fp16" else 1.0), 0
+        turns = self._turns()
         told: list[Step] = []
-        for step in range(steps):
-            loss, gradients = self._gradients(weights, *data[step % self.batches], scale)
+        for _ in range(steps):
+            loss, gradients = self._gradients(weights, *data[next(turns)], scale)
             norm = float(
                 np.sqrt(sum(float((g / scale).astype(np.float64).ravel() @ (g / scale).ravel()) for g in gradients))
             )
@@ -99,6 +101,14 @@ class StandIn:
                 )
             )
         return told
+
+    def _turns(self) -> Iterator[int]:
+        """Places of the batches: as they are, or for another draw in an order of its own."""
+        order, random = list(range(self.batches)), Random(self.draw)
+        while True:
+            if self.draw:
+                random.shuffle(order)
+            yield from order
 
     def _gradients(
         self, weights: list[Array], inputs: Array, targets: NDArray[np.int64], scale: float

@@ -21,9 +21,7 @@ class NumericsSpec:
     steps: int = 100
     batches: int = 8
     draw: int = 0
-    """Which start; 0 is the one that all number formats share."""
-    shuffled: bool = False
-    """The batches come in an order of this draw's own, where another seed changes nothing."""
+    """Which start and order of the batches; 0 is the one that all number formats share."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense.
@@ -43,5 +41,4 @@ class NumericsSpec:
             "steps": self.steps,
             "batches": self.batches,
             "draw": self.draw,
-            **({"shuffled": True} if self.shuffled else {}),
         }

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from gputuner.analysis.trajectory import (
     LEAST_STEPS,
+    TURN,
     Verdict,
-    alike,
     first_bad,
     fp32_band,
     judge,
@@ -66,7 +66,7 @@ def test_too_few_steps_carry_no_verdict():
     random = np.random.default_rng(7)
     draws = [run(random) for _ in range(4)]
     judged = judge(run(random)[: LEAST_STEPS - 1], draws)
-    assert (judged.verdict, judged.why, judged.steps) == (Verdict.UNDECIDED, "short", LEAST_STEPS - 1)
+    assert (judged.verdict, judged.why, judged.steps) == (Verdict.UNDECIDED, "short", LEAST_STEPS - TURN)
 
 
 def test_fp32_that_diverges_itself_judges_nothing():
@@ -117,9 +117,3 @@ def test_smoothing_leaves_out_what_is_no_number():
     assert np.isnan(smoothed([NAN, NAN])).all()
     assert first_bad([1.0, INF]) == 1
     assert first_bad([1.0]) is None
-
-
-def test_runs_that_follow_the_same_losses_are_alike():
-    assert alike([2.5, 2.4], [2.5, 2.4000001, 7.0])
-    assert not alike([2.5, 2.4], [2.5, 2.41])
-    assert not alike([], [])

@@ -17,8 +17,8 @@ RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
 class Trainer:
     """Answers runs from the stand-in network; ``change`` alters the notes of each step of a format."""
 
-    def __init__(self, step_s=0.02, change=None, extra=(), notes=None, draws=True):
-        self.step_s, self.change, self.extra, self.draws = step_s, change, extra, draws
+    def __init__(self, step_s=0.02, change=None, extra=(), notes=None):
+        self.step_s, self.change, self.extra = step_s, change, extra
         self.notes = notes or {}
         self.asked = []
         self.now_s = 10.0
@@ -26,8 +26,9 @@ class Trainer:
     def __call__(self, work):
         params = work.params
         self.asked.append(work)
-        draw = params["draw"] if self.draws or params.get("shuffled") else 0
-        run = StandIn(precision=params["precision"], draw=draw, batches=params["batches"]).run(params["steps"])
+        run = StandIn(precision=params["precision"], draw=params["draw"], batches=params["batches"]).run(
+            params["steps"]
+        )
         parts, now = [], self.now_s + 1.0
         for place, step in enumerate(run):
             notes = {"loss": step.loss}
@@ -172,15 +173,6 @@ def test_a_training_with_autocast_of_its_own_has_no_fp32_reference(lab):
     told = played(lab, Numerics(**RECIPE), Trainer(extra=own))
     assert told.of("numerics_verdict")[0].extra["why"] == "autocast"
     assert [a.id for a in told.advised.advice] == ["numerics.own_autocast"]
-
-
-def test_a_training_that_fixes_its_seed_gets_its_band_from_the_order_of_its_batches(lab):
-    trainer = Trainer(draws=False)
-    told = played(lab, Numerics(**RECIPE), trainer)
-    assert "numerics_seed_fixed" in told.codes()
-    shuffled = [w.params["draw"] for w in trainer.asked if w.params.get("shuffled") and w.params["precision"] == "fp32"]
-    assert shuffled == [1, 2, 3]
-    assert told.of("train_loss_band")
 
 
 def test_slow_steps_mean_fewer_of_them_within_the_budget(lab):

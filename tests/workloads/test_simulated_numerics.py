@@ -61,6 +61,14 @@ def test_one_bit_of_mantissa_does_not(monkeypatch):
     assert judge(losses("bf16"), draws).verdict is Verdict.APART
 
 
+def test_a_few_skipped_steps_do_no_harm(monkeypatch):
+    draws = [losses("fp32", draw) for draw in range(4)]
+    monkeypatch.setattr(simulated_numerics, "FIRST_SCALE", 2.0**19)
+    steps = StandIn(precision="fp16", draw=0, batches=8).run(200)
+    assert 1 <= sum(step.skipped for step in steps) <= 20
+    assert judge([step.loss for step in steps], draws).verdict is Verdict.KEPT
+
+
 def test_gradients_beyond_the_range_are_skipped_and_halve_the_scale(monkeypatch):
     monkeypatch.setattr(simulated_numerics, "FIRST_SCALE", 2.0**24)
     steps = StandIn(precision="fp16", draw=0, batches=8).run(60)

@@ -3,7 +3,7 @@
 
 A survey whose parts are, in this order: what a forward pass in this format looks like (``numerics_audit``), the
 optimizer steps, and the largest activations. ``draw`` 0 is the start that all formats share; others begin with another
-seed (weights, dropout) and see the same batches.
+seed (weights, dropout) and see the same batches in another order, shuffled anew in each turn.
 """
 
 import random
@@ -45,7 +45,6 @@ class Numerics:
         steps: optimizer steps at most.
         batches: different batches, which come in turn.
         draw: which start.
-        shuffled: the batches come in an order of this draw's own (for trainings that fix their seed).
         audit: look at forward passes too.
     """
 
@@ -58,14 +57,13 @@ class Numerics:
         steps: int,
         batches: int = 8,
         draw: int = 0,
-        shuffled: bool = False,
         audit: bool = True,
         **params: Any,
     ) -> None:
         self._device, self._steps, self._audited = device, steps, audit
         self._seed = seed + DRAW * draw
         self._order = random.Random(self._seed)
-        self._shuffled = shuffled and draw > 0
+        self._shuffled = draw > 0
         self._batch = int(params["batch"])
         if training == "recipe":
             _seed_all(self._seed)

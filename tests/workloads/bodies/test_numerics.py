@@ -162,10 +162,21 @@ def test_another_draw_starts_elsewhere_but_sees_the_same_batches(tmp_path, pace)
     assert losses(first, pace)[0] != losses(second, pace)[0]
 
 
-def test_a_recipe_that_fixes_its_seed_starts_alike_and_may_be_shuffled(tmp_path, pace):
-    first = losses(recipe(tmp_path, FIXED), pace)
-    assert losses(recipe(tmp_path, FIXED, draw=1), pace) == first
-    assert losses(recipe(tmp_path, FIXED, draw=1, shuffled=True), pace) != first
+def test_each_turn_of_another_draw_takes_every_batch_once_in_an_order_of_its_own(tmp_path):
+    first, second = recipe(tmp_path, PLAIN), recipe(tmp_path, PLAIN, draw=1)
+    turns = [next(batches) for batches in [second._turns()] for _ in range(16)]
+    places = [next(i for i, batch in enumerate(second._batches) if batch is turn) for turn in turns]
+    assert sorted(places[:8]) == sorted(places[8:]) == list(range(8))
+    assert places[:8] != places[8:]
+    straight = first._turns()
+    assert all(next(straight) is batch for batch in first._batches)
+
+
+def test_a_recipe_that_fixes_its_seed_still_differs_by_the_order_of_its_batches(tmp_path, pace):
+    first, second = recipe(tmp_path, FIXED), recipe(tmp_path, FIXED, draw=1)
+    weights = [dict(run._training.model.named_parameters()) for run in (first, second)]
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+    assert losses(first, pace) != losses(second, pace)
 
 
 @pytest.mark.parametrize("draw", [0, 1])
