@@ -286,10 +286,11 @@ data = TensorDataset(torch.randn(4096, 64), torch.randint(0, 4, (4096,)))
 model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 torch.set_num_threads(1)
-for x, y in DataLoader(data, batch_size=32, shuffle=True):
-    optimizer.zero_grad()
-    torch.nn.functional.cross_entropy(model(x), y).backward()
-    optimizer.step()
+for _ in range(8):
+    for x, y in DataLoader(data, batch_size=32, shuffle=True):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
 """
 
 
@@ -302,7 +303,7 @@ def test_a_training_is_seen_from_inside(watch):
     assert seen["program"] == "train.py"
     assert seen["batch_size"] == 32
     assert seen["optimizer"] == "SGD"
-    assert seen["steps"] == 128
+    assert seen["steps"] == 8 * 128
     assert document["where_time_went"]["by"].startswith("hooks")
     metrics = {point["metric"] for point in document["points"]}
     assert {"watch_step_time", "watch_rate"} <= metrics
