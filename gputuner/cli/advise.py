@@ -149,7 +149,7 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         output,
         naming_sources(advice, disputed),
         model=results.model_of(points),
-        tries=lambda entry: try_command(options, summary.run_id, entry, summary.cards),
+        tries=lambda name, entry: try_command(options, summary.run_id, name, entry, summary.cards),
         tried=tries_of(setup, summary.run_id),
     )
     used = {reference for entry in advice for reference in entry.evidence}

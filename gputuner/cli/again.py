@@ -12,11 +12,14 @@ def advise_command(options: Options, run_id: str) -> str:
     return f"gputuner --cli advise {run_id}{_folder(options)}"
 
 
-def try_command(options: Options, run_id: str, entry: Advice, cards: Sequence[CardInfo]) -> str:
-    """The command that tries an advice, with the options that the session was made with; empty: it cannot be tried."""
+def try_command(options: Options, run_id: str, name: str, entry: Advice, cards: Sequence[CardInfo]) -> str:
+    """The command that tries an advice, with the options that the session was made with; empty: it cannot be tried.
+
+    ``name``: of the advice among those of its session (``advice.naming``).
+    """
     if entry.change is None:
         return ""
-    words = [f"gputuner --cli advise {run_id} --try {entry.id}"]
+    words = [f"gputuner --cli advise {run_id} --try {name}"]
     card = next((each for each in cards if each.uuid == entry.card), None)
     if card is not None and card.origin is Origin.SIMULATED and card.catalog is not None:
         words += [f"--simulate {each.catalog.catalog_id}" for each in cards if each.catalog is not None]

@@ -155,8 +155,10 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
             results.show_limit(output, found.points, each.cards[0])
             more, model = advise_command(options, found.run_id), results.model_of(found.points)
 
-            def tries(entry: Advice, run_id: str = found.run_id, cards: Sequence[CardInfo] = each.cards) -> str:
-                return try_command(options, run_id, entry, cards)
+            def tries(
+                name: str, entry: Advice, run_id: str = found.run_id, cards: Sequence[CardInfo] = each.cards
+            ) -> str:
+                return try_command(options, run_id, name, entry, cards)
 
             results.show_advice(
                 output, found.advice, most=results.BEST, command=more, model=model, tries=tries if each.path else None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from gputuner.advice.naming import names
 from gputuner.analysis.headlines import NUMERICAL
 from gputuner.cli import numerics_results
 from gputuner.cli.output import Output
@@ -130,13 +131,13 @@ def show_advice(
     most: int | None = None,
     command: str = "",
     model: str = MODEL,
-    tries: Callable[[Advice], str] | None = None,
+    tries: Callable[[str, Advice], str] | None = None,
     tried: Mapping[str, Point] | None = None,
 ) -> None:
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
 
     ``model``: the built-in training that it is about; empty: the user's own. ``tries``: the command that tries one
-    (empty: none can). ``tried``: what came of those that were, by rule.
+    (empty: none can). ``tried``: what came of those that were, by name.
     """
     if not advice:
         output.heading(_("Advice"))
@@ -144,13 +145,13 @@ def show_advice(
         return
     shown = advice[:most]
     output.heading(_("The best advice") if len(shown) < len(advice) else _("Advice"))
-    for number, entry in enumerate(shown, 1):
+    for number, (name, entry) in enumerate(zip(names(shown), shown, strict=True), 1):
         _show_one(output, number, entry)
-        command_of = tries(entry) if tries else ""
+        command_of = tries(name, entry) if tries else ""
         if command_of:
             output.line("   " + _("Try it: {command}").format(command=command_of))
-        if tried and entry.id in tried:
-            output.line("   " + _("Tried. {told}").format(told=tried_line(tried[entry.id])))
+        if tried and name in tried:
+            output.line("   " + _("Tried. {told}").format(told=tried_line(tried[name])))
     if len(shown) < len(advice):
         output.line(_("{n} more: {command}").format(n=len(advice) - len(shown), command=command))
     if model:

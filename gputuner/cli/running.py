@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Protocol
 
+from gputuner.advice.naming import newest
 from gputuner.cli.ports import Run
 from gputuner.model.advice import Advice, Question
 from gputuner.model.errors import ExitCode, GputunerError
@@ -78,7 +79,7 @@ class Found:
             case PointMeasured():
                 self.points.append(event.point)
             case AdviceGiven():
-                self.advice = _newest(self.advice, event.advice)
+                self.advice = newest(self.advice, event.advice)
                 self.questions = [*self.questions, *(q for q in event.questions if q not in self.questions)]
             case Warned():
                 self.warnings.append(event)
@@ -105,12 +106,6 @@ def follow(run: Run, views: Sequence[View]) -> Found:
             run.cancel()
             raise
     return found
-
-
-def _newest(kept: Sequence[Advice], given: Sequence[Advice]) -> list[Advice]:
-    """Advice by rule and card, the newest of each, best first."""
-    by_rule = {(entry.card, entry.id): entry for entry in (*kept, *given)}
-    return sorted(by_rule.values(), key=lambda entry: -entry.rank)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gputuner.advice.naming import names
 from gputuner.cli import document, results
 from gputuner.cli.context import Context
 from gputuner.cli.experiment import Finished, run, run_document
@@ -36,7 +37,7 @@ def try_advice(context: Context, options: Options, session: str | None, advice_i
         context: streams and the way to the program.
         options: the common options.
         session: that gave it; None: the newest with figures.
-        advice_id: its rule.
+        advice_id: its name: the rule, with a number where it gave several.
         recipe: where the recipe lies now; empty: where the session says, from the current folder.
 
     Raises:
@@ -52,7 +53,7 @@ def try_advice(context: Context, options: Options, session: str | None, advice_i
             entry = _found(stored, advice_id, advice_of(stored)[0])
             _check_origin(stored, setup)
             card = _card(setup, options, stored, entry)
-            spec = _spec(options, stored, entry, recipe)
+            spec = _spec(options, stored, advice_id, entry, recipe)
         finally:
             stored.close()
         if options.dry_run:
@@ -75,9 +76,10 @@ def _found(stored: Stored, advice_id: str, advice: Sequence[Advice]) -> Advice:
     from gputuner.advice.untried import instead, why_not
 
     run_id = stored.summary().run_id
-    entry = next((each for each in advice if each.id == advice_id), None)
+    named = dict(zip(names(advice), advice, strict=True))
+    entry = named.get(advice_id)
     if entry is None:
-        known = ", ".join(each.id for each in advice if each.change is not None)
+        known = ", ".join(name for name, each in named.items() if each.change is not None)
         raise UsageError("advice_unknown", f"no advice {advice_id}", advice=advice_id, session=run_id, known=known)
     if entry.change is None:
         card = next((each for each in stored.summary().cards if each.uuid == entry.card), stored.summary().cards[0])
@@ -135,7 +137,7 @@ def _card(setup: Setup, options: Options, stored: Stored, entry: Advice) -> Card
     raise UsageError("try_card_missing", "another card", session=stored.summary().run_id, card=own.title, here=here)
 
 
-def _spec(options: Options, stored: Stored, entry: Advice, recipe: str) -> "Try":
+def _spec(options: Options, stored: Stored, name: str, entry: Advice, recipe: str) -> "Try":
     """The experiment.
 
     Raises:
@@ -151,7 +153,7 @@ def _spec(options: Options, stored: Stored, entry: Advice, recipe: str) -> "Try"
     card = next((each for each in stored.summary().cards if each.uuid == entry.card), stored.summary().cards[0])
     return Try(
         session=stored.summary().run_id,
-        advice=entry.id,
+        advice=name,
         workload=change.workload,
         recipe=own,
         folder=str(Path.cwd()),

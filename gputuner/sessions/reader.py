@@ -165,14 +165,15 @@ class SessionReader:
         return tuple(e.point for e in self.events({"point_measured"}) if isinstance(e, PointMeasured))
 
     def advice(self) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
-        """All advice, best first, and all questions left to measure; of what was told twice for a card the later."""
-        advices: dict[tuple[str, str], Advice] = {}
+        """All advice, best first, and all questions left to measure; of a rule that spoke twice of a card the later."""
+        advices: list[Advice] = []
         questions: dict[tuple[str, str], Question] = {}
         for event in self.events({"advice_given"}):
             if isinstance(event, AdviceGiven):
-                advices.update({(advice.card, advice.id): advice for advice in event.advice})
+                again = {(advice.card, advice.id) for advice in event.advice}
+                advices = [*(advice for advice in advices if (advice.card, advice.id) not in again), *event.advice]
                 questions.update({(question.card, question.id): question for question in event.questions})
-        return tuple(sorted(advices.values(), key=lambda advice: -advice.rank)), tuple(questions.values())
+        return tuple(sorted(advices, key=lambda advice: -advice.rank)), tuple(questions.values())
 
     def warnings(self) -> tuple[Warned, ...]:
         """All warnings, in order."""

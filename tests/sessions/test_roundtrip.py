@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from gputuner.model.events import Event, TelemetrySampled
+from gputuner.model.advice import Advice, Confidence
+from gputuner.model.events import AdviceGiven, Event, TelemetrySampled
 from gputuner.model.quantities import QUANTITIES, Quantity
 from gputuner.model.readings import Reason
 from gputuner.sessions.reader import PAGE, SessionReader
@@ -106,3 +107,20 @@ def test_a_session_of_old_tells_no_more_where_a_recipe_lies(tmp_path: Path) -> N
     with SessionReader(store(tmp_path, [old])) as reader:
         (event,) = reader.events({"run_started"})
         assert event.spec == reader.started.spec == {"recipe": "mine.py:make", "minutes": 4.0}
+
+
+def test_a_rule_may_say_several_things_and_is_heard_anew_as_a_whole(tmp_path: Path) -> None:
+    def advice(n: int, rank: float) -> Advice:
+        return Advice(
+            id="switches.memory", card="c", params={"n": n}, evidence=("p",), confidence=Confidence.MEASURED, rank=rank
+        )
+
+    def given(seq: int, *told: Advice) -> AdviceGiven:
+        return AdviceGiven(run_id=RUN, seq=seq, t_ns=seq, advice=told)
+
+    twice = [started(), given(1, advice(1, 2.0), advice(2, 3.0))]
+    with SessionReader(store(tmp_path, twice)) as reader:
+        assert [entry.params["n"] for entry in reader.advice()[0]] == [2, 1]
+    (tmp_path / "again").mkdir()
+    with SessionReader(store(tmp_path / "again", [*twice, given(2, advice(3, 1.0))])) as reader:
+        assert [entry.params["n"] for entry in reader.advice()[0]] == [3]
