@@ -47,7 +47,7 @@ def switches_rule(evidence: Evidence) -> list[Advice]:
         **_told(measured, decided.chosen),
         **{f"base_{name}": value for name, value in decided.base.named().items()},
         "base_rate": rate(base),
-        **_memory_change(chosen[-1], base[-1]),
+        **({} if evidence.card.is_cpu else _memory_change(chosen[-1], base[-1])),
         **_emulated(measured),
         **_scaler_free(measured, decided.chosen),
     }

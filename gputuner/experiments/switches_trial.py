@@ -19,6 +19,8 @@ from gputuner.workloads.specs_training import Training
 SETUP_S = 2.0
 COMPILE_S, COMPILE_CPU_S = 35.0, 70.0
 """Until the first compilation is known."""
+COMPILED_BEFORE = 0.6
+"""Of that time where the same was compiled before: the compiler finds its code again."""
 COMPILE_AT_MOST_S = 240.0
 RESTART_S = 9.0
 TUNED_S = 12.0
@@ -65,7 +67,8 @@ class Compared:
     def cost_s(self, setting: Setting) -> float:
         """Seconds that a trial of it should take in all."""
         named, step = dict(setting.switches), self.step_s(setting)
-        extra = self.compile_s if named.get("compile") else 0.0
+        again = COMPILED_BEFORE if setting in self.measured() else 1.0
+        extra = again * self.compile_s if named.get("compile") else 0.0
         extra += TUNED_S if named.get("autotune") else 0.0
         extra += RESTART_S if named.get("expandable_segments") else 0.0
         return SETUP_S + extra + 2.0 * step + max(self.shape.warmup_s, step) + self.measure_s(setting)
@@ -119,7 +122,8 @@ def trial(
         case Done(trials=(done, *_)) if done.iteration_s:
             point = train_point(course, compared.shape, work, done, result.conditions, phase)
             first = done.notes.get("first_iteration_s")
-            if dict(setting.switches).get("compile") and isinstance(first, int | float):
+            new = setting not in compared.measured()
+            if dict(setting.switches).get("compile") and isinstance(first, int | float) and new:
                 compared.compile_s = float(first)
             yield from course.tell(replace(point, extra={**point.extra, **_compile_time(setting, first)}))
         case UserCodeFailed(message=message):
