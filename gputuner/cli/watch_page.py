@@ -17,7 +17,7 @@ from gputuner.model.events import CommandEnded, Outcome
 from gputuner.model.watched import Observed, TimeSpent
 
 TRAININGS = 4
-"""Trainings (ranks) whose facts are shown; --json has all."""
+"""Kinds of trainings whose facts are shown; --json has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ def show_ended(output: Output, ended: CommandEnded) -> None:
     for entry in spent.signs:
         output.line(f"  {watch.sign(entry)}")
     output.line(_("Known {by}.").format(by=watch.known_by(spent)))
-    if not ended.observed:
+    if not any(entry.steps for entry in ended.observed):
         output.line(_no_hooks(ended))
     _show_trainings(output, ended.observed)
     output.heading(_("The command"))
@@ -71,21 +71,30 @@ def show_judged(output: Output, ended: CommandEnded, advice: Sequence[Advice], q
 
 
 def _show_trainings(output: Output, observed: Sequence[Observed]) -> None:
-    for entry in observed[:TRAININGS]:
+    """Trainings with the same settings (the ranks of one) together."""
+    for entry in observed:
         if entry.off:
             text = _("The hooks in {who} have switched themselves off: {why}")
             output.line(text.format(who=watch.who(entry), why=entry.off))
+    alike: dict[object, list[Observed]] = {}
+    for entry in observed:
         if entry.steps:
-            output.heading(_("What was seen of {who}").format(who=watch.who(entry)))
-            output.pairs(watch.facts(entry))
-    if len(observed) > TRAININGS:
-        output.line(_("{n} more; --json has all.").format(n=len(observed) - TRAININGS))
+            alike.setdefault((entry.program, watch.settings_of(entry)), []).append(entry)
+    for group in list(alike.values())[:TRAININGS]:
+        first = group[0]
+        name = watch.who(first) if len(group) == 1 else first.program or watch.who(first)
+        output.heading(_("What was seen of {who}").format(who=name))
+        output.pairs(watch.facts(first) if len(group) == 1 else watch.settings_of(first))
+        if len(group) > 1:
+            output.show(watch.trainings_table(sorted(group, key=lambda entry: (entry.rank or 0, entry.pid))))
+    if len(alike) > TRAININGS:
+        output.line(_("{n} more; --json has all.").format(n=len(alike) - TRAININGS))
 
 
 def _no_hooks(ended: CommandEnded) -> str:
     if not ended.hooks:
         return _("Its Python was not looked into (--no-inject).")
-    return _("No training with torch was seen in it, so it was judged from outside alone.")
+    return _("No training step of torch was seen in it, so it was judged from outside alone.")
 
 
 def _pairs(ended: CommandEnded, spent: TimeSpent) -> list[tuple[str, str]]:

@@ -9,6 +9,8 @@ from gputuner.language.watch_causes import CAUSES
 from gputuner.language.words import N_, _, listed, ngettext
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gputuner.model.events import CommandEnded, CommandSampled
     from gputuner.model.followed import TrainingNow
     from gputuner.model.watched import CardUse, LoaderSeen, Observed, Sign, TimeSpent
@@ -119,19 +121,40 @@ def headroom(spent: "TimeSpent") -> str:
 
 
 def facts(observed: "Observed") -> tuple[tuple[str, str], ...]:
+    """What was seen of one training, name and value; what is not known is left out."""
+    rows = ((_("steps"), _steps(observed)), *settings_of(observed), (_("memory at the peak"), memory(observed)))
+    return tuple((name, text) for name, text in rows if text)
+
+
+def settings_of(observed: "Observed") -> tuple[tuple[str, str], ...]:
     """What was seen to be set in one training, name and value; what is not known is left out."""
     rows = (
-        (_("steps"), _steps(observed)),
         (_("batch"), _batch(observed)),
         (_("number format"), precision(observed)),
         (_("data loader"), listed(loader(entry) for entry in observed.loaders)),
         (_("optimizer"), _optimizer(observed)),
         (_("compiled"), _switch(observed.compiled)),
         (_("cuDNN autotuner"), _switch(observed.cudnn_benchmark)),
-        (_("memory at the peak"), memory(observed)),
         (_("torch"), listed(part for part in (observed.torch, observed.device) if part)),
     )
     return tuple((name, text) for name, text in rows if text)
+
+
+def trainings_table(observed: "Sequence[Observed]") -> Table:
+    """Several trainings with the same settings, a row each."""
+    headers = (_("training"), _("steps"), _("time per step"), _("rate"), _("waiting for data"), _("memory at the peak"))
+    rows = tuple(
+        (
+            who(entry),
+            str(entry.steps),
+            value(entry.step_s.median, "s") if entry.step_s is not None else "",
+            value(entry.rate_per_s, "samples/s") if entry.rate_per_s is not None else "",
+            value(entry.waited_s / entry.training_s, "fraction") if entry.training_s > 0 and entry.batches else "",
+            memory(entry),
+        )
+        for entry in observed
+    )
+    return Table(headers=headers, rows=rows, right=(1, 2, 3, 4), wraps=(0, 5), least=(1,)).without_empty()
 
 
 def precision(observed: "Observed") -> str:

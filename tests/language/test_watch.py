@@ -174,3 +174,16 @@ def test_the_line_of_now():
 )
 def test_how_it_ended(code, number, told):
     assert watch.ending(code, number) == told
+
+
+def test_ranks_with_the_same_settings_share_a_table():
+    ranks = [
+        Observed(
+            pid=10 + rank, rank=rank, program="train.py", steps=100 + rank, training_s=10.0, waited_s=2.5, batches=9
+        )
+        for rank in range(2)
+    ]
+    table = watch.trainings_table(ranks)
+    assert table.headers == ("training", "steps", "waiting for data")
+    assert table.rows == (("train.py, rank 0", "100", "25 %"), ("train.py, rank 1", "101", "25 %"))
+    assert watch.settings_of(ranks[0]) == watch.settings_of(ranks[1])
