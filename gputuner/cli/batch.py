@@ -23,8 +23,8 @@ IMAGES = N_("The recipe's input are images [n, channels, height, width]: compare
 PRECISION = N_("Only this number format: fp32, tf32, fp16 or bf16; by default all that the card computes.")
 LIMIT_ONLY = N_("Only what fits, without rates: for those in a hurry.")
 NUMERICS = N_(
-    "Instead: does each number format train as FP32 does? Losses from the same start, gradient scaler, overflows, "
-    "operations that stay in FP32 (see docs/numerics.md)."
+    "Another question: does each number format train as FP32 does? Losses from the same start, gradient scaler, "
+    "overflows, operations that stay in FP32 (see docs/numerics.md)."
 )
 EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
 LOADER = N_("Another question: how the data should be loaded (processes, prefetch, pinned memory).")

@@ -113,7 +113,7 @@ QUESTIONS: dict[str, str] = {
 WARNINGS: dict[str, str] = {
     "numerics_absent": N_("{precision} was left out: this chip does not have it."),
     "numerics_cpu": N_(
-        "On a processor autocast keeps fewer operations in FP32 than on a card; the list of operations holds for the "
+        "On a processor autocast keeps other operations in FP32 than on a card; the list of operations holds for the "
         "processor only. TF32 does not exist there."
     ),
     "numerics_failed": N_("In {precision} the training failed: {message}"),
