@@ -254,7 +254,7 @@ class _Comparison:
             )  # fmt: skip
             more: dict[str, Scalar] = {"side": side, "round": number}
             if len(trials) > 1:
-                more |= {"jobs": len(trials), "job": job}
+                more |= {"jobs": len(trials), "job": job, "at_once": len(trials)}
             told.append(replace(point, params={**point.params, **more}))
         return tuple(told)
 

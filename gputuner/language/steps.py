@@ -103,6 +103,7 @@ _PARAMS: dict[str, str] = {
     "name": "{value}",
     "place": "{value}",
     "round": N_("round {value}"),
+    "at_once": N_("{value} at once"),
     "accumulate": N_("{value} batches a step"),
     "advice": "{value}",
     "top": N_("sides up to {value}"),

@@ -93,6 +93,7 @@ def test_several_at_once_add_up_over_one_alone(lab):
     assert all(len(s.works) == 2 for s in together)
     assert told.of("advice_gain")[-1].value == pytest.approx(2 / card.slowdown - 1, abs=0.01)
     assert {p.params["job"] for p in told.of("train_throughput", side="advised")} == {1, 2}
+    assert {p.params.get("at_once") for p in told.of("train_throughput", side="base")} == {None}
 
 
 def test_a_setting_that_does_not_fit_ends_it_with_a_word(lab):
