@@ -48,7 +48,14 @@ def begin(window, qtbot, tmp_path, code: str):
     page.form.set_values({"line": f'"{sys.executable}" mine.py', "folder": str(tmp_path), "hooks": False})
     page.start()
     qtbot.waitUntil(lambda: desk.state.facts.command is not None, timeout=PATIENCE)
+    qtbot.waitUntil(lambda: page.result.segments["output"].isEnabled(), timeout=PATIENCE)
     return page, desk
+
+
+def written(page, qtbot, words: str):
+    """Wait until the command has written something."""
+    page.show_picture("output")
+    qtbot.waitUntil(lambda: words in page.result.pictures.output.toPlainText(), timeout=PATIENCE)
 
 
 def shown(page, desk, qtbot):
@@ -61,9 +68,7 @@ def shown(page, desk, qtbot):
 
 
 def test_a_command_is_followed_to_its_end(real, qtbot, tmp_path):
-    page, desk = begin(
-        real, qtbot, tmp_path, "import os\nprint('in', os.path.basename(os.getcwd()))\nraise SystemExit(3)"
-    )
+    page, desk = begin(real, qtbot, tmp_path, "import os\nprint('in', os.getcwd())\nraise SystemExit(3)")
     shown(page, desk, qtbot)
     facts = desk.state.facts
     assert desk.state.phase is Phase.OVER
@@ -71,9 +76,7 @@ def test_a_command_is_followed_to_its_end(real, qtbot, tmp_path):
     assert page.bar.step_text == watch.ending(3, None)
     assert page.result.name == "where"
     assert ("end", watch.ending(3, None)) in page.result.pictures.page.pairs
-    page.show_picture("output")
-    log = page.result.pictures.output
-    qtbot.waitUntil(lambda: f"in {tmp_path}" in log.toPlainText(), timeout=PATIENCE)
+    written(page, qtbot, f"in {tmp_path}")
     page.bar.open_button.click()
     qtbot.waitUntil(lambda: bool(real.sessions.table.rows.keys), timeout=PATIENCE)
     assert real.sessions.table.rows.cells[0][1].text == "Watch a command"
@@ -84,22 +87,19 @@ def test_a_command_is_followed_to_its_end(real, qtbot, tmp_path):
 
 
 def test_stop_asks_the_command_to_end(real, qtbot, tmp_path):
-    page, desk = begin(real, qtbot, tmp_path, "import time\nwhile True: time.sleep(0.05)")
-    log = page.result.pictures.output
+    page, desk = begin(real, qtbot, tmp_path, "import time\nprint('ready', flush=True)\nwhile True: time.sleep(0.05)")
+    written(page, qtbot, "ready")
     page.bar.button.click()
     shown(page, desk, qtbot)
     ended = desk.state.facts.ended
     assert (ended.exit_code, ended.signal) in ((130, signal.SIGINT), (1, None)), "as Ctrl-C ends a Python"
-    page.show_picture("output")
-    qtbot.waitUntil(lambda: "KeyboardInterrupt" in log.toPlainText(), timeout=PATIENCE)
+    written(page, qtbot, "KeyboardInterrupt")
 
 
 def test_stop_asks_harder_each_time(real, qtbot, tmp_path):
     deaf = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf', flush=True)\n"
     page, desk = begin(real, qtbot, tmp_path, deaf + "while True: time.sleep(0.05)")
-    page.show_picture("output")
-    log = page.result.pictures.output
-    qtbot.waitUntil(lambda: "deaf" in log.toPlainText(), timeout=PATIENCE)
+    written(page, qtbot, "deaf")
     page.bar.button.click()
     page.refresh()
     assert "once more" in page.bar.step_text

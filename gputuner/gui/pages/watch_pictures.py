@@ -17,6 +17,7 @@ class WatchPictures(Pictures):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self._facts = RunFacts()
         self.live = WatchLive(theme)
         self.output = OutputLog()
         self.page = WatchedPage(theme)
@@ -33,15 +34,21 @@ class WatchPictures(Pictures):
         }
         return [name for name, filled in there.items() if filled]
 
+    def show_name(self, name: str) -> None:
+        """Show one; curves are drawn only while they are seen."""
+        super().show_name(name)
+        self.show_trace(self._facts)
+
     def show_facts(self, facts: RunFacts) -> None:
         """Fill all."""
+        self._facts = facts
         self.page.show_facts(facts)
         self.output.follow(facts.output)
         self.show_trace(facts)
 
     def show_trace(self, facts: RunFacts) -> None:
         """The curves go on with telemetry and with each look at the command."""
-        if facts.command is not None:
+        if facts.command is not None and self.currentWidget() is self.live:
             self.live.show_facts(facts)
 
     def markdown(self, facts: RunFacts) -> str:
