@@ -87,6 +87,8 @@ class Check:
         self._batch = spec.batch or (FIRST_BATCH_CPU if self._cpu else FIRST_BATCH)
         self._steps = spec.steps or USUAL_STEPS
         self._looked: set[Precision] = set()
+        self._to_come: list[float] = []
+        """Shares of the time that the coming runs need."""
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
@@ -106,6 +108,7 @@ class Check:
         if draws < LEAST_DRAWS:
             return
         yield from self.course.total(draws + len(formats), self._expected_s(look, draws, formats))
+        self._to_come = [1.0] * draws + [self._slower(precision) for precision in formats]
         runs = yield from self._references(look, draws)
         if not runs:
             return
@@ -250,9 +253,11 @@ class Check:
         return result, run_of(result.trials[0], precision, self._batch, draw)
 
     def _limit_s(self, known: Run, slower: float = 1.0) -> float:
-        """Seconds for the steps of one run, with room; never more than are left."""
+        """Seconds for the steps of the next run, with room; never more than its share of what is left."""
         expected_s = SLACK * slower * self._steps * (known.step_s or 0.0) + LOOKS_S
-        return min(expected_s, max(LEAST_BUDGET_S, self.course.left_s - SETUP_S))
+        share = self._to_come[0] / sum(self._to_come)
+        self._to_come = self._to_come[1:]
+        return min(expected_s, max(LEAST_BUDGET_S, share * self.course.left_s - SETUP_S))
 
     def _make(self) -> NumericsPoints:
         simulated = self._context.card.origin is Origin.SIMULATED

@@ -185,6 +185,21 @@ def test_slow_steps_mean_fewer_of_them_within_the_budget(lab):
     assert set(verdicts(told).values()) == {"reference", "kept"}
 
 
+def test_a_machine_that_gets_slower_leaves_every_format_its_share(lab):
+    """Steps take twice as long from the second run on: all runs are cut, none is left without a verdict."""
+
+    class Slows(Trainer):
+        def __call__(self, work):
+            self.step_s = 0.3 if len(self.asked) < 2 else 0.6
+            return super().__call__(work)
+
+    trainer = Slows()
+    told = played(lab, Numerics(), trainer)
+    assert verdicts(told) == {"fp32": "reference", "tf32": "kept", "bf16": "kept", "fp16": "kept"}
+    assert {p.extra["steps"] for p in told.of("numerics_verdict")} != {trainer.asked[1].params["steps"]}
+    assert trainer.now_s < 250.0
+
+
 def test_no_time_for_a_check_is_said_and_asked_for(lab):
     told = played(lab, Numerics(), Trainer(step_s=9.0), minutes=2.0)
     assert told.codes()[-1] == "stage_skipped"

@@ -103,7 +103,7 @@ class Audit(TorchFunctionMode):
         self.kept: dict[str, Seen] = {}
         """Operations that autocast runs in FP32."""
         self.unlowered: dict[str, Seen] = {}
-        """Operations that run in FP32 under autocast since FP32 is what comes in."""
+        """Operations that run in FP32 under autocast since FP32 is (among) what comes in."""
         self.traps: dict[tuple[str, str], Seen] = {}
         self.ranges: dict[str, Range] = {}
 
@@ -163,7 +163,8 @@ class Audit(TorchFunctionMode):
             name_of = str(torch.get_autocast_dtype(self._device)).rpartition(".")[2]
             self.traps.setdefault(("own_autocast", name_of), Seen()).add(place)
         if active and not half:
-            table = self.kept if lowered else self.unlowered
+            chosen = lowered and (name in SENSITIVE or all(dtype in HALF for dtype in before))
+            table = self.kept if chosen else self.unlowered  # else the widest of its inputs decides
             table.setdefault(name, Seen()).add(place, elements)
         elif not active and lowered and half and name in SENSITIVE:
             self.traps.setdefault(("half_operation", name), Seen()).add(place)

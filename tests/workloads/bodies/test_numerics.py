@@ -220,6 +220,20 @@ def test_operations_that_autocast_keeps_in_fp32_are_listed(tmp_path, pace):
     assert told(recipe(tmp_path, PLAIN), pace, "operation")[0] == []
 
 
+def test_what_meets_fp32_is_promoted_and_not_kept_by_autocast(tmp_path, pace):
+    source = (
+        PLAIN.replace("Model()", "Shortcut()")
+        + """
+class Shortcut(Model):
+    def forward(self, inputs):
+        return super().forward(inputs + nn.functional.linear(inputs, torch.eye(8)))
+"""
+    )
+    operations, _notes = told(recipe(tmp_path, source, precision="bf16"), pace, "operation")
+    assert {"operation": "add", "kept": "input"} in [params for params, _notes in operations]
+    assert {"operation": "add", "kept": "autocast"} not in [params for params, _notes in operations]
+
+
 def trap_names(run, pace):
     return {(params["trap"], params["name"]): notes for params, notes in told(run, pace, "trap")[0]}
 
