@@ -26,6 +26,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.errors import NoCard
 from gputuner.model.events import Event
 from gputuner.model.samples import CardProcesses
+from gputuner.model.steps import private_folders
 
 PROCESS_TABLE_WAIT_S = 8.0
 
@@ -95,7 +96,7 @@ class Engine:
             _release(stage, locks)
             raise
         run = Run(run_id, store.path if store else None, lambda force: stage.inbox.put(CancelRequested(force=force)))
-        teller = Teller(run, store, stage.clock)
+        teller = Teller(run, store, stage.clock, private_folders(spec))
         performance = Performance(
             spec=spec,
             options=options,

@@ -4,20 +4,23 @@ What a reader has seen is on disk, but for telemetry, which is committed once a 
 not kept.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 from gputuner.devices.protocol import Clock
 from gputuner.engine.run import Run
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome, RunFinished, StepProgressed, TelemetrySampled
+from gputuner.model.steps import without_folders
 
 
 class Teller:
     """One per run. ``RunFinished`` waits for :meth:`finish`, so that locks are free when the reader sees it."""
 
-    def __init__(self, run: Run, store: Any, clock: Clock) -> None:
-        """``store`` None: nothing is kept."""
+    def __init__(self, run: Run, store: Any, clock: Clock, private: Sequence[str] = ()) -> None:
+        """``store`` None: nothing is kept. ``private``: folders that no text of an event names."""
         self._run = run
+        self._private = private
         self._store = store
         self._clock = clock
         self._seq = 0
@@ -64,7 +67,16 @@ class Teller:
 
     def _make(self, cls: type[Any], fields: dict[str, Any]) -> Any:
         self._seq += 1
-        return cls(run_id=self._run.run_id, seq=self._seq, t_ns=self._clock.now_ns(), **fields)
+        told = {name: self._public(value) for name, value in fields.items()} if self._private else fields
+        return cls(run_id=self._run.run_id, seq=self._seq, t_ns=self._clock.now_ns(), **told)
+
+    def _public(self, value: Any) -> Any:
+        """A text, or the texts of a record, without the private folders: errors of a recipe and what it prints."""
+        if type(value) is str:  # a word of an enumeration stays one
+            return without_folders(value, self._private)
+        if isinstance(value, dict):
+            return {name: self._public(entry) for name, entry in cast("dict[str, Any]", value).items()}
+        return value
 
     def _keep(self, event: Event) -> None:
         if self._store is None:

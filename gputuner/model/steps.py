@@ -1,6 +1,6 @@
 """Steps that a plan yields, and the outcomes it receives. Plans are generators: ``Step → StepResult``."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, Literal
@@ -35,6 +35,24 @@ def told_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(recipe, str) and recipe:
         told["recipe"] = told_recipe(recipe, str(spec.get("folder", "")))
     return told
+
+
+def private_folders(spec: object) -> tuple[str, ...]:
+    """Where a recipe's files lie, absolute, the longest first; none where ``spec`` is of no recipe."""
+    recipe, folder = (str(getattr(spec, name, "")) for name in ("recipe", "folder"))
+    if not recipe:
+        return ()
+    source = recipe.rpartition(":")[0]
+    kind = PureWindowsPath if PureWindowsPath(folder).drive else PurePosixPath
+    own = [kind(folder), kind(folder, source).parent] if source.endswith(".py") else [kind(folder)]
+    return tuple(sorted({str(path) for path in own if path.is_absolute() and path.name}, key=len, reverse=True))
+
+
+def without_folders(text: str, folders: Sequence[str]) -> str:
+    """``text`` with paths into ``folders`` begun inside of these."""
+    for folder in folders:
+        text = text.replace(f"{folder}/", "").replace(f"{folder}\\", "")
+    return text
 
 
 def told_recipe(recipe: str, folder: str = "") -> str:

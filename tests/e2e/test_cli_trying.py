@@ -87,6 +87,18 @@ def test_a_session_does_not_say_where_the_recipe_lies(gputuner, session, folder,
     assert folder.name not in target.read_text()
 
 
+def test_not_even_an_error_of_the_recipe_says_where_it_lies(gputuner, folder):
+    broken = (
+        "import sys\n\ndef make():\n    print(__file__, file=sys.stderr)\n    raise ValueError('none in ' + __file__)\n"
+    )
+    (folder / "broken.py").write_text(broken)
+    ended = gputuner("batch", "--recipe", f"{folder}/broken.py:make", "--minutes", "0.3", *HERE, cwd=folder)
+    assert ended.code == 6
+    assert "none in broken.py" in ended.err
+    with sqlite3.connect(ended.document["session_path"]) as stored:
+        assert not [row for row in stored.execute("SELECT json FROM events") if folder.name in row[0]]
+
+
 def test_an_advice_on_a_recipe_is_tried_from_its_folder(gputuner, session, folder):
     ended = gputuner("advise", PLANTED, "--try", "batch.fastest", "--minutes", "0.5", *HERE, cwd=folder)
     assert ended.code == 0, ended.err
