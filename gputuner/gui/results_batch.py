@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gputuner.gui.plots.batch_plot import BatchDot, BatchMark, BatchSeries
+from gputuner.gui.plots.batches import BatchDot, BatchMark, BatchSeries
 from gputuner.gui.results import GIB, RATE_PHASES, figure, of_metric, point_hint
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme

@@ -96,7 +96,7 @@ class RunThread(QObject):
         worker.ended.connect(thread.quit, Qt.ConnectionType.DirectConnection)
         thread.started.connect(worker.work)
         thread.finished.connect(self._over, queued)
-        self._thread, self._worker = thread, worker
+        self._thread, self._worker, self.run = thread, worker, None
         thread.start()
 
     def cancel(self) -> None:

@@ -1,6 +1,8 @@
 # pyright: standard
 """What a watched command shows: the page at its end, its curves while it runs, and what it writes."""
 
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
 from gputuner.gui.pages.pictures import Pictures, framed
 from gputuner.gui.pages.watch_live import WatchLive
 from gputuner.gui.pages.watch_page import WatchedPage
@@ -21,8 +23,12 @@ class WatchPictures(Pictures):
         self.live = WatchLive(theme)
         self.output = OutputLog()
         self.page = WatchedPage(theme)
-        writes = framed(self.output, _("What the command writes"), _("its last lines"))
-        writes.body.setContentsMargins(8, 0, 8, 8)
+        padded = QWidget()
+        padded.setProperty("role", "clear")
+        inside = QVBoxLayout(padded)
+        inside.setContentsMargins(8, 2, 8, 8)
+        inside.addWidget(self.output)
+        writes = framed(padded, _("What the command writes"), _("its last lines"))
         self.add_pages({"where": self.page, "live": self.live, "output": writes})
 
     def filled(self, facts: RunFacts) -> list[str]:

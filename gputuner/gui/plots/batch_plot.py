@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QBrush, QColor
 
+from gputuner.gui.plots.batches import BatchDot, BatchMark, BatchSeries
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.labelling import (
     Box,
@@ -27,42 +28,6 @@ from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_u
 from gputuner.gui.theme import Theme, tinted
 from gputuner.language.numbers import number
 from gputuner.language.words import _
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchDot:
-    """One measured batch: value, interval, and whether it only checked a prediction or did not fit."""
-
-    batch: int
-    value: float
-    low: float | None = None
-    high: float | None = None
-    checked: bool = False
-    failed: bool = False
-    point_id: str = ""
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSeries:
-    """One line of dots; ``line`` gives batch–value pairs of a fitted line drawn instead of joining the dots."""
-
-    name: str
-    colour: str
-    dots: tuple[BatchDot, ...]
-    joined: bool = True
-    line: tuple[tuple[float, float], ...] = ()
-    dashed: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchMark:
-    """A vertical line at a batch with a word."""
-
-    batch: float
-    text: str
-    colour: str
-    dashed: bool = False
 
 
 class BatchAxis(pg.AxisItem):
