@@ -18,6 +18,8 @@ from gputuner.model.readings import Scalar
 SETTING = ("workers", "prefetch", "pin", "persistent", "decode")
 STARVES = 0.05
 """A training that loses more than this while fed is worth a word."""
+BUSY, IDLE_SHARE = "workers_cores_busy", 0.3
+"""Processes that keep less than this share of a core busy each wait for disk or network."""
 BUSY_CORES = 1.3
 """A loader process that keeps more cores than this busy computes with several threads."""
 SAVES = 0.005
@@ -146,7 +148,9 @@ def persistent_rule(evidence: Evidence) -> list[Advice]:
 
 
 def starved_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
-    """``loading.starved``: the training waits whatever the setting; ``loading.contended``: both want the same cores."""
+    """``loading.starved``: the training waits whatever the setting; ``loading.waits``: for what the processes wait for
+    themselves; ``loading.contended``: both want the same cores.
+    """
     best, demand = evidence.last("loader_best"), evidence.last("loader_demand")
     if best is None or demand is None or most is None:
         return []
@@ -165,6 +169,14 @@ def starved_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
             make(
                 "loading.contended", evidence.card.uuid, params, points,
                 confidence=Confidence.MODEL, gain=most, snippet=snippet, chance=LIKELY,
+            )
+        ]  # fmt: skip
+    busy = min((_number(p, BUSY) for p in alone if BUSY in p.extra), default=None)
+    if busy is not None and busy < IDLE_SHARE * int(best.params["workers"]):
+        return [
+            make(
+                "loading.waits", evidence.card.uuid, {**params, "busy": round(busy, 2)}, points,
+                confidence=Confidence.MODEL, gain=most, chance=LIKELY,
             )
         ]  # fmt: skip
     return [

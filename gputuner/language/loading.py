@@ -146,6 +146,17 @@ ADVICE: dict[str, AdviceWords] = {
             N_("The best setting alone delivers {supply:samples/s}, with {workers} processes."),
         ),
     ),
+    "loading.waits": AdviceWords(
+        title=N_("The loader waits for its files"),
+        action=N_(
+            "Let the files of {workload} be read faster: from a local or faster disk, in larger pieces, or from memory."
+            " More processes than cores may help here; that was not tried."
+        ),
+        why=(
+            N_("The training waits for {lost:fraction} of its own rate, {demand:samples/s}."),
+            N_("{workers} processes deliver {supply:samples/s} and keep {busy} cores busy: for the rest they wait."),
+        ),
+    ),
     "loading.contended": AdviceWords(
         title=N_("Loader and training get in each other's way"),
         action=N_(

@@ -112,6 +112,15 @@ def test_a_slow_loader_and_a_crowded_processor_are_told_apart(run, spoken):
     said(by_rule["loading.contended"])
 
 
+def test_processes_that_wait_for_files_need_no_more_cores(run, spoken):
+    waiting = run(1000.0, (setting(0), 100.0, {}), (setting(16), 500.0, {"workers_cores_busy": 1.25}))
+    by_rule = {each.id: each for each in loading_rule(waiting)}
+    assert set(by_rule) == {"loading.setting", "loading.waits"}
+    assert "1.25" in said(by_rule["loading.waits"])
+    working = run(1000.0, (setting(0), 100.0, {}), (setting(16), 500.0, {"workers_cores_busy": 15.0}))
+    assert "loading.starved" in {each.id for each in loading_rule(working)}
+
+
 def test_what_stands_in_the_way_takes_the_place_of_the_slow_loader(run, spoken):
     best = {"shared_memory_workers": 1, "shared_memory_prefetch": 2, "shared_memory_needs_bytes": 77_070_336,
             "shared_memory_free_bytes": 64 << 20}  # fmt: skip
