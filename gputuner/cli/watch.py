@@ -63,6 +63,7 @@ def watch(
     try:
         with Relay() as relay, context.setup(options) as setup:
             cards = None if options.gpu is None else setup.select(options.gpu, for_experiment=False)
+            relay.end_if_asked()
             begun = setup.launch(command, hooks=not no_inject, to_stderr=options.json, around=relay.as_before())
             relay.to(begun.send)
             _begin(output, begun, hooks=not no_inject)

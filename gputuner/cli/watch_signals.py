@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 _NAMES = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_ENDING = {"SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP"}
 _KEYS = ("SIGINT", "SIGQUIT")
 """What keys of the terminal send."""
 _FROM_KERNEL = 0x80
@@ -82,6 +83,16 @@ class Relay:
             signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
         for number, handler in self._before:
             signal.signal(number, handler)
+
+    def end_if_asked(self) -> None:
+        """End before there is a command, if a signal has come that asks for it.
+
+        Raises:
+            KeyboardInterrupt: one has.
+        """
+        waiting = signal.sigpending() if self._main and _CAN_WAIT else set[int]()
+        if self._early or _ENDING & {signal.Signals(number).name for number in waiting}:
+            raise KeyboardInterrupt
 
     @contextmanager
     def as_before(self) -> Generator[None]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 
 import pytest
@@ -125,3 +126,17 @@ def test_a_run_whose_reader_fails_is_cancelled(tmp_path, monkeypatch):
     words = ["watch", "--data-dir", str(tmp_path), "--", sys.executable, "-c", "raise SystemExit(6)"]
     assert main(words, Program(run).open) == 6
     assert run.cancelled
+
+
+def test_an_interrupt_before_the_command_is_there_starts_none(capfd, tmp_path):
+    class Interrupted(Program):
+        def select(self, _selection, *, for_experiment):
+            os.kill(os.getpid(), signal.SIGINT)
+            return (CARD,)
+
+    words = ["watch", "--gpu", "0", "--data-dir", str(tmp_path), "--", sys.executable, "-c", "print('started')"]
+    before = signal.getsignal(signal.SIGINT)
+    assert main(words, Interrupted(Run()).open) == 130
+    assert "started" not in capfd.readouterr().out
+    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
