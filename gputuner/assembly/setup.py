@@ -15,7 +15,7 @@ from gputuner.assembly import feeds, stages
 from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
-from gputuner.assembly.watching import begin
+from gputuner.assembly.watching import begin, elsewhere
 from gputuner.catalog import load
 from gputuner.devices.selection import ALL, select
 from gputuner.engine.engine import Engine
@@ -234,8 +234,10 @@ class Setup:
         from gputuner.experiments.watch import WatchCommand
 
         spec = WatchCommand(command=begun.words, hooks=begun.hooks)
-        uuids = tuple(card.uuid for card in cards)
-        return self.engine.start(spec, Options(cards=uuids, following=begun.following))
+        options = Options(
+            cards=tuple(card.uuid for card in cards), following=begun.following, notes=elsewhere(begun.words)
+        )
+        return self.engine.start(spec, options)
 
     def _collector_s(self) -> float:
         """Processor time that the telemetry has used so far, in a process of its own."""

@@ -3,7 +3,7 @@
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +14,12 @@ from gputuner.engine.watched import STOPPING, Launch, start
 from gputuner.engine.watched_begun import Begun, remove
 from gputuner.engine.watched_follow import Following
 from gputuner.model.events import Event
+from gputuner.model.steps import Warn
 from gputuner.workloads.observed.environment import injected
 
 PREFIX = "gputuner-watch-"
+ASKS_OTHERS = frozenset({"docker", "nerdctl", "kubectl", "ssh", "sbatch", "srun", "qsub", "systemd-run"})
+"""Programs whose work runs in processes that are not theirs."""
 FORGOTTEN_S = 3 * 86400.0
 """Records that nothing was added to for so long belong to a watching that was killed, and to a command that is over."""
 
@@ -49,6 +52,12 @@ def begin(
     words = told_command(launch.argv)
     following = Following(command=command, told=told_line(words), records=records, collector_s=collector_s)
     return Begun(following=following, words=words, hooks=records is not None)
+
+
+def elsewhere(words: Sequence[str]) -> tuple[Warn, ...]:
+    """A note where a command only asks another program, which is no child of it, to start the work."""
+    program = words[0].removesuffix(".exe") if words else ""
+    return (Warn(code="watch_elsewhere", params={"program": program}),) if program in ASKS_OTHERS else ()
 
 
 def _folder() -> Path | None:

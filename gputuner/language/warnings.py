@@ -65,6 +65,10 @@ _RUN: dict[str, str] = {
         "A measuring process ({worker}) cannot be ended: it hangs inside the driver. Restart the machine to be rid of "
         "it."
     ),
+    "watch_elsewhere": N_(
+        "What {program} starts runs in processes that are not its children, so it counts as others here; put gputuner "
+        "inside instead: {program} … gputuner --cli watch -- COMMAND."
+    ),
     "watch_xid": N_(
         "The driver reported the error XID {xid} on {card} while the command ran; NVIDIA's list of XIDs says what it "
         "means, and results from then on are not to be trusted."

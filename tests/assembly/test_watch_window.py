@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from gputuner.assembly.setup import open_setup
+from gputuner.assembly.watching import elsewhere
 from gputuner.assembly.window import WindowPorts
 from gputuner.engine.watched import CommandError
 from gputuner.model.errors import UsageError
@@ -78,3 +79,16 @@ def test_what_cannot_be_started_leaves_nothing(ports, tmp_path):
     with pytest.raises(UsageError):
         ports.start_watch((), tmp_path, True, ("cpu",))
     assert not list((tmp_path / "data").glob("sessions/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("docker", "run", "image"), ["docker"]),
+        (("ssh", "host", "train"), ["ssh"]),
+        (("python", "docker"), []),
+        ((), []),
+    ],
+)
+def test_a_command_that_lets_others_work_is_told_as_such(words, told):
+    assert [note.params["program"] for note in elsewhere(words)] == told
