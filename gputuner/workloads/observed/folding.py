@@ -34,6 +34,7 @@ class Folding:
         self._counted: int | None = None
         self._outer: int | None = None
         self._begun_s: float | None = None
+        self._ended_s: float | None = None
         self._strangers = 0
         self._stepped_s: float | None = None
         self._number = 0
@@ -57,12 +58,13 @@ class Folding:
             tally.drawn(self._waits.pop(thread))
 
     def _begin(self, note: tuple) -> None:
-        """An optimizer within another's step is no step of its own."""
+        """An optimizer within another's step is no step of its own; without these notes the inner one's step counts."""
         if self._outer is None:
             self._outer, self._begun_s = note[3], note[1]
 
     def _step(self, note: tuple, tally: tallies.Tally) -> None:
         _, now, thread, optimizer, number, behind = note
+        self._ended_s = now
         if self._outer is not None and self._outer != optimizer:
             self._strange()  # the outer one ends yet, unless it raised and never comes back
             return
@@ -137,10 +139,10 @@ class Folding:
             tally.drawn(waits)
 
     def _scaled(self, note: tuple, tally: tallies.Tally) -> None:
-        """The scaler's step has ended; where its optimizer did not begin meanwhile, it was skipped."""
+        """The scaler's step has ended; where its optimizer did not step meanwhile, it was skipped."""
         entered = note[3]
         tally.scaled += 1
-        if self._begun_s is None or self._begun_s < entered:
+        if self._ended_s is None or self._ended_s < entered:
             tally.skipped += 1
-        else:
+        elif self._begun_s is not None and self._begun_s >= entered:
             tally.scaler_s += self._begun_s - entered

@@ -14,9 +14,9 @@ import sys
 from threading import get_ident
 from time import perf_counter, thread_time
 
-from .folding import BEGIN, DRAWN, SCALED, STEP
+from .folding import BATCH, BEGIN, DRAWN, EVALUATION, FIRST, OPENED, SCALED, STEP
 from .record import FOLDER
-from .watch import MOST_NOTES, Watch
+from .watch import LOOK_FIRST, LOOK_MASK, Watch
 
 
 def install(torch) -> Watch:
@@ -31,10 +31,11 @@ def install(torch) -> Watch:
     loaders = sys.modules["torch.utils.data.dataloader"]
     before, after = optimizers.register_optimizer_step_pre_hook, optimizers.register_optimizer_step_post_hook
     scaler = _scaler_class()
-    before(_before_step(watch, compiling))
+    if watch.card.possible:
+        before(_before_step(watch, compiling))
     after(_after_step(watch, compiling))
     workers = sys.modules["torch.utils.data._utils.worker"]
-    _wrap(loaders._BaseDataLoaderIter, "__next__", _next(watch, workers))
+    _wrap(loaders._BaseDataLoaderIter, "__next__", _next(watch, workers, torch.is_grad_enabled))
     _wrap(loaders.DataLoader, "__iter__", _iter(watch, workers))
     _wrap(torch.autocast, "__enter__", _autocast(watch))
     if scaler is not None:
@@ -69,8 +70,7 @@ def _before_step(watch: Watch, compiling):
             return
         try:
             watch.notes.append((BEGIN, perf_counter(), get_ident(), id(optimizer)))
-            if watch.card.possible:
-                watch.card.before_step()
+            watch.card.before_step()
         except Exception as error:
             if not watch.fail(error):
                 raise
@@ -79,14 +79,16 @@ def _before_step(watch: Watch, compiling):
 
 
 def _after_step(watch: Watch, compiling):
+    cuda, number = watch.card.possible, watch.number
+
     def gputuner_after_step(optimizer, args, kwargs):
         if compiling() or not watch.on:
             return
         try:
-            behind = watch.card.behind_after_step() if watch.card.possible else None
+            behind = watch.card.behind_after_step() if cuda else None
             now_s = perf_counter()
-            watch.notes.append((STEP, now_s, get_ident(), id(optimizer), watch.number(), behind))
-            if now_s >= watch.due_s or len(watch.notes) >= MOST_NOTES:
+            watch.notes.append((STEP, now_s, get_ident(), id(optimizer), number(), behind))
+            if now_s >= watch.due_s:
                 watch.stepped(optimizer, now_s)
         except Exception as error:
             if not watch.fail(error):
@@ -95,25 +97,41 @@ def _after_step(watch: Watch, compiling):
     return gputuner_after_step
 
 
-def _next(watch: Watch, workers):
+def _next(watch: Watch, workers, with_gradients):
+    cuda = watch.card.possible
+
     def make(original):
         def __next__(self):
             if not watch.on or workers._worker_info is not None:
                 return original(self)
-            before = None
+            looked = busy = cpu_s = None
             try:
-                looked = watch.looks()
-                busy = watch.card.busy() if watch.card.possible else None
-                before = perf_counter(), thread_time() if looked else None, busy
+                watch.asked += 1
+                looked = watch.asked & LOOK_MASK == 0 or watch.asked <= LOOK_FIRST
+                busy = watch.card.busy() if cuda else None
+                cpu_s = thread_time() if looked else None
             except Exception as error:
                 if not watch.fail(error):
                     raise
+            began_s = perf_counter()
             try:
                 batch = original(self)
             except StopIteration:
-                _drawn(watch, self, before, None)
+                _ended(watch, began_s)
                 raise
-            _drawn(watch, self, before, batch)
+            try:
+                now_s = perf_counter()
+                if looked:
+                    cpu_s = None if cpu_s is None else thread_time() - cpu_s
+                    watch.look(self, batch)
+                kind = EVALUATION if not with_gradients() else FIRST if self._num_yielded == 1 else BATCH
+                hidden_s = watch.hidden(now_s - began_s) if busy else 0.0
+                watch.notes.append((DRAWN, now_s, get_ident(), now_s - began_s, hidden_s, cpu_s, kind, watch.size))
+                if now_s >= watch.late_s:
+                    watch.flush(now_s)
+            except Exception as error:
+                if not watch.fail(error):
+                    raise
             return batch
 
         return __next__
@@ -121,18 +139,11 @@ def _next(watch: Watch, workers):
     return make
 
 
-def _drawn(watch: Watch, iterator, before, batch) -> None:
-    if before is None or not watch.on:
-        return
+def _ended(watch: Watch, began_s: float) -> None:
+    """An epoch has ended: what it took to find that out was waiting, too."""
     try:
         now_s = perf_counter()
-        began_s, cpu_s, busy = before
-        hidden_s = watch.hidden(now_s - began_s, busy) if busy else 0.0
-        spent_s = None if cpu_s is None else thread_time() - cpu_s
-        draw, samples = watch.draw(iterator, batch, cpu_s is not None)
-        watch.notes.append((DRAWN, now_s, get_ident(), now_s - began_s, hidden_s, spent_s, draw, samples))
-        if watch.unstepped(now_s):
-            watch.flush(now_s)
+        watch.notes.append((DRAWN, now_s, get_ident(), now_s - began_s, 0.0, None, OPENED, None))
     except Exception as error:
         if not watch.fail(error):
             raise

@@ -16,9 +16,9 @@ from . import settings
 from .batches import Measure
 from .blame import ours
 from .card import Card
-from .folding import BATCH, DRAWN, EVALUATION, FIRST, OPENED, Folding
+from .folding import DRAWN, OPENED, Folding
 from .record import Record, told
-from .tally import Period, Tally
+from .tally import FIRST_PERIOD_S, Period, Tally
 
 try:
     import resource
@@ -29,14 +29,14 @@ FACTS_EVERY = 20
 """Lines between two looks at the settings."""
 LOOK_FIRST = 16
 """Batches that are all looked into …"""
-LOOK_EVERY = 8
-"""… and then one in so many, which stands for those up to the next."""
+LOOK_MASK = 7
+"""… and then one in eight, which stands for those up to the next."""
 UNSTEPPED = 4
 """Periods after which a line is due though no optimizer stepped."""
 OF_THREAD = ("thread_s", "queued_s")
 """Figures of the thread that writes: told only where it wrote the line before as well."""
-MOST_NOTES = 4096
-"""Notes that are kept at most until they are summed."""
+SUM_EVERY_S = 1.0
+"""Longest time until notes are summed, however rare lines have become."""
 MOST_LOADERS = 6
 """Different loader settings that are told."""
 
@@ -55,7 +55,9 @@ class Watch:
 
     def _begin(self) -> None:
         self.notes = []
-        self.due_s = time.perf_counter()  # when the next line is due
+        self.due_s = time.perf_counter()  # when the notes are to be summed …
+        self.late_s = self.due_s  # … if no optimizer steps
+        self._line_s = self.due_s  # when the next line is due
         self.card = Card(self._torch)
         self._lock = threading.Lock()
         self._record = Record(self._folder)
@@ -68,8 +70,8 @@ class Watch:
         self._optimizer = None
         self._facts = {}
         self._lines = 0
-        self._asked = 0
-        self._size = None
+        self.asked = 0
+        self.size = None
         self._usage = usage()
 
     def forked(self) -> None:
@@ -91,33 +93,21 @@ class Watch:
         return True
 
     def stepped(self, optimizer, now_s: float) -> None:
-        """An optimizer has stepped, and a line is due or the notes are many."""
+        """An optimizer has stepped, and notes are to be summed."""
         if self._optimizer is None:
             self._optimizer = settings.of_optimizer(self._torch, optimizer)
         self.flush(now_s)
 
-    def looks(self) -> bool:
-        """Whether the next batch is looked into."""
-        self._asked += 1
-        return self._asked % LOOK_EVERY == 0 or self._asked <= LOOK_FIRST
-
-    def hidden(self, waited_s: float, was_busy: bool | None) -> float:
-        """The part of a wait behind which the card still worked (s); half of it where the card ended meanwhile."""
-        if not was_busy:
-            return 0.0
-        return waited_s if self.card.busy() else waited_s / 2
-
-    def draw(self, iterator, batch, looked: bool) -> tuple:
-        """Kind of the draw and samples of the batch (None: an epoch's end, or not known)."""
-        if batch is None:
-            return OPENED, None
-        if not self._torch.is_grad_enabled():
-            return EVALUATION, None
-        if looked:
-            self._size = self._measure.first_size(batch)
+    def look(self, iterator, batch) -> None:
+        """What the batch holds, and which loader it came from; stands for those up to the next look."""
+        if self._torch.is_grad_enabled():
+            self.size = self._measure.first_size(batch)
             which = self._opened.get(id(iterator))
             self._fed[which] = self._fed.get(which, 0) + 1
-        return (FIRST if iterator.__dict__.get("_num_yielded") == 1 else BATCH), self._size
+
+    def hidden(self, waited_s: float) -> float:
+        """The part of a wait behind which the card still worked (s); half of it where the card ended meanwhile."""
+        return waited_s if self.card.busy() else waited_s / 2
 
     def opened(self, loader, iterator, now_s: float, waited_s: float) -> None:
         """An epoch has begun: the loader's workers are up."""
@@ -130,10 +120,6 @@ class Watch:
             while len(self._opened) >= MOST_LOADERS:
                 self._opened.pop(next(iter(self._opened)))
             self._opened[id(iterator)] = self._loaders.index(seen)
-
-    def unstepped(self, now_s: float) -> bool:
-        """Whether a line is due though no optimizer has stepped for long, or the notes are many."""
-        return now_s >= self.due_s + UNSTEPPED * self._period.seconds or len(self.notes) >= MOST_NOTES
 
     def end(self) -> None:
         """The program ends."""
@@ -149,10 +135,11 @@ class Watch:
         try:
             notes, self.notes = self.notes, []
             self._folding.fold(notes, self._tally)
-            if now_s >= self.due_s or ending:
+            if now_s >= self._line_s or ending:
                 self._write(now_s)
-            else:
-                self._tally.own_s += time.perf_counter() - now_s
+            self.due_s = min(self._line_s, now_s + SUM_EVERY_S)
+            self.late_s = self.due_s + UNSTEPPED * FIRST_PERIOD_S
+            self._tally.own_s += time.perf_counter() - now_s
         finally:
             self._lock.release()
 
@@ -174,8 +161,7 @@ class Watch:
         self._usage, self._tally = spent, Tally(now_s)
         self._lines += 1
         self._period.passed()
-        self.due_s = now_s + self._period.seconds
-        self._tally.own_s = time.perf_counter() - now_s
+        self._line_s = now_s + self._period.seconds
 
     def _tell_facts(self) -> None:
         facts = {

@@ -15,7 +15,7 @@ LAYERS = 100
 def main(seconds: float) -> None:
     layers = [layer for _ in range(LAYERS) for layer in (torch.nn.Linear(16, 16), torch.nn.Tanh())]
     model = torch.nn.Sequential(*layers).to(DEVICE)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     inputs = torch.randn(8, 16, device=DEVICE)
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:

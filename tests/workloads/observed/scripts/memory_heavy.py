@@ -19,7 +19,7 @@ SAMPLE = 1 << 20
 def batches():
     """Numbers of samples: on a card each other, so that no cached block fits the next."""
     while True:
-        yield from (700, 560, 640, 500, 720, 610) if CUDA else (12,)
+        yield from (680, 530, 610, 480, 650, 570) if CUDA else (12,)
 
 
 def main(seconds: float) -> None:
