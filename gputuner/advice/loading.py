@@ -24,6 +24,8 @@ BUSY_CORES = 1.3
 """A loader process that keeps more cores than this busy computes with several threads."""
 SAVES = 0.005
 """Kept processes are worth a word from this share of an epoch on."""
+SURE_LOSS = 0.2
+"""A loss of this size is no matter of scatter."""
 LIKELY = 0.5
 """That an end to the training's waiting is within reach at all."""
 
@@ -155,8 +157,10 @@ def starved_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
     if best is None or demand is None or most is None:
         return []
     alone = _same(evidence, "loader_supply", best)
-    params = _params(evidence, best, _fed(evidence, best))
-    points = [best, demand, *alone]
+    fed = _fed(evidence, best)
+    params = _params(evidence, best, fed)
+    told = [best, demand, *alone, *fed]
+    points = [point.id for point in told] if starvation(best.value, demand.value) >= SURE_LOSS else told
     if alone and pooled(alone) >= PLENTY * demand.value:
         threads = demand.extra.get("threads")
         cores = demand.extra.get("cores")

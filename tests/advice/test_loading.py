@@ -94,7 +94,10 @@ def test_no_clear_gain_keeps_what_there_is(run, spoken):
 def test_figures_that_scattered_are_no_advice_but_a_question(run):
     restless = run(1000.0, (setting(0), 900.0, {}), (setting(2), 930.0, {}), flags=(Flag.SPREAD,), half=0.1)
     advice, _ = advise(restless)
-    assert "loading.setting" not in {each.id for each in advice}
+    assert not {each.id for each in advice} & {"loading.setting", "loading.starved"}
+    poor = run(1000.0, (setting(0), 300.0, {}), (setting(2), 310.0, {}), flags=(Flag.SPREAD,), half=0.1)
+    advice, _ = advise(poor)
+    assert [each.id for each in advice] == ["loading.starved"], "a loss of two thirds is no matter of scatter"
 
 
 def test_a_slow_loader_and_a_crowded_processor_are_told_apart(run, spoken):
