@@ -11,6 +11,7 @@ from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, ls
 from gputuner.workloads.simulated_numerics import StandIn, Step
 
 TRAININGS = {"resnet50": resnet50, "bert": bert, "edsr": edsr, "gpt": gpt, "lstm": lstm, "llm": llm}
+Notes = dict[str, Scalar]
 STAND_IN = {"stand_in": True}
 """Note of what was not trained itself."""
 
@@ -24,13 +25,16 @@ def numerics(card: SimulatedCard, params: Mapping[str, Scalar]) -> Sequence[Sett
     work = {"samples": float(params["batch"])}
     run = StandIn(precision=str(params["precision"]), draw=int(params["draw"]), batches=int(params["batches"]))
     steps = run.run(int(params["steps"]))
-    told: list[tuple[dict[str, Scalar], dict[str, Scalar]]] = []
-    told += [({"step": place}, _notes(step)) for place, step in enumerate(steps)]
-    told += [({"activation": place}, peak) for place, peak in _peaks(run)]
+    told: list[tuple[Notes, Notes]] = [(_where("step", place), _notes(step)) for place, step in enumerate(steps)]
+    told += [(_where("activation", place), peak) for place, peak in _peaks(run)]
     return [
         Setting(params=where, cost=replace(cost, work=work, notes={**STAND_IN, **notes}), once=True)
         for where, notes in told
     ]
+
+
+def _where(kind: str, place: Scalar) -> Notes:
+    return {kind: place}
 
 
 def _notes(step: Step) -> dict[str, Scalar]:
