@@ -15,7 +15,7 @@ from gputuner.model.watched import CardUse, Observed, Sign, WatchCause
 LAUNCH_S = 80e-6
 """Wall time per recorded operation up to which a host does nothing but launch.
 
-Forward, backward and optimizer of one operation take a host 15–60 µs (``docs/measurements/watch.md``).
+Forward, backward and optimizer of one tiny operation took a slow host 35 to 66 µs (``docs/measurements/watch.md``).
 """
 FULL = 0.8
 """Share of active multiprocessors from which on kernels fill the chip."""

@@ -11,7 +11,7 @@ from gputuner.model.watched import Observed, TreeUse, WatchCause
 DISPATCH_S = 50e-6
 """Processor time of Python, dispatch and autograd per recorded operation, forward, backward and optimizer together.
 
-15–50 µs by the processor (``docs/measurements/watch.md``); an operation that takes less in all is nothing else.
+35 to 66 µs were seen (``docs/measurements/watch.md``); an operation that takes less in all is nothing else.
 """
 PAGE_BYTES = 4096
 CORE_BYTES_PER_S = 10e9
