@@ -76,6 +76,7 @@ def _model(setting: Setting) -> list[str]:
     if on.get("checkpointing"):
         lines += [
             "# with a model of transformers: model.gradient_checkpointing_enable() in place of this loop",
+            "# batch norm inside counts each batch twice: set its momentum to 1 - (1 - momentum) ** 0.5",
             "for block in blocks:  # the model's layers",
             "    block.forward = partial(checkpoint, block.forward, use_reentrant=False)",
         ]

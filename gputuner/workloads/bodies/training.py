@@ -118,7 +118,12 @@ class TrainingStep:
 
     def _checkpoint(self) -> None:
         few = self._samples(min(self._batch, FEW))
-        checkpoints.check(self._model, lambda: self._forward(*few), lambda: checkpoints.enable(self._model))
+        compiled = self._switches.compile
+
+        def turn_on() -> str:
+            return checkpoints.enable(self._model, compiled=compiled)
+
+        checkpoints.check(self._model, lambda: self._forward(*few), turn_on)
 
     def accumulate_over(self, count: int) -> None:
         """Take ``count`` batches for each optimizer step, each with a forward and a backward pass.

@@ -27,8 +27,11 @@ ALIKE = 2e-2
 """Largest difference of all gradients (relative Euclidean norm) that rounding in half precision explains."""
 
 
-def enable(model: nn.Module) -> str:
+def enable(model: nn.Module, *, compiled: bool = False) -> str:
     """Turn it on; how: ``own`` (the model does it by itself) or ``blocks``.
+
+    Where the model will be ``compiled``, batch norm's statistics are moved twice: the compiler takes no context for
+    what is computed again.
 
     Raises:
         UnsupportedError: no blocks are found, or the model refuses.
@@ -40,10 +43,10 @@ def enable(model: nn.Module) -> str:
         return "own"
     found = blocks(model)
     for block in found:
-        _wrap(block)
+        _wrap(block, compiled)
     chains = [] if found else _chains(model)
     for chain in chains:
-        _wrap_chain(chain)
+        _wrap_chain(chain, compiled)
     if not found and not chains:
         raise UnsupportedError("no blocks for gradient checkpointing: the model has no list or sequence of modules")
     return "blocks"
@@ -95,15 +98,15 @@ def _chains(model: nn.Module) -> "list[nn.Sequential]":
     return [each for each in found if len(each) >= LEAST_LAYERS]
 
 
-def _wrap(block: nn.Module) -> None:
-    block.forward = _again(block.forward, (block,))
+def _wrap(block: nn.Module, compiled: bool) -> None:
+    block.forward = _again(block.forward, () if compiled else (block,))
 
 
-def _wrap_chain(chain: nn.Sequential) -> None:
+def _wrap_chain(chain: nn.Sequential, compiled: bool) -> None:
     layers = list(chain)
     length = math.ceil(len(layers) / round(math.sqrt(len(layers))))
     stretches = [layers[start : start + length] for start in range(0, len(layers), length)]
-    steps = [_again(_in_turn(stretch), stretch) for stretch in stretches]
+    steps = [_again(_in_turn(stretch), () if compiled else stretch) for stretch in stretches]
 
     def forward(features: Any) -> Any:
         for step in steps:
@@ -123,7 +126,7 @@ def _in_turn(layers: "Sequence[nn.Module]") -> "Callable[[Any], Any]":
 
 
 def _again(run: "Callable[..., Any]", modules: "Sequence[nn.Module]") -> "Callable[..., Any]":
-    """``run``, checkpointed."""
+    """``run``, checkpointed; batch norm in ``modules`` keeps its statistics the second time."""
     norms = [each for module in modules for each in module.modules() if isinstance(each, _BatchNorm)]
     extra: dict[str, Any] = {"context_fn": lambda: (contextlib.nullcontext(), _frozen(norms))} if norms else {}
 

@@ -141,6 +141,12 @@ def _groups(optimizer: torch.optim.Optimizer) -> "list[dict[str, Any]]":
     ]
 
 
+def _said(err: Exception) -> str:
+    """The line of a message that says what is wrong: the compiler's first one only says where it comes from."""
+    lines = [line.strip() for line in str(err).splitlines() if line.strip()]
+    return next((line for line in lines if not line.endswith("raised:")), type(err).__name__)
+
+
 @contextlib.contextmanager
 def blamed_on(what: str, words: "tuple[str, ...]" = ()) -> Any:
     """Errors inside are told as ``what`` not being possible here; those about memory and the device stay as they are.
@@ -157,7 +163,7 @@ def blamed_on(what: str, words: "tuple[str, ...]" = ()) -> Any:
     except UnsupportedError:
         raise
     except Exception as err:
-        text, _ = failures.described(err)
+        text = _said(err)
         if failures.classify(err) in NOT_OF_THE_SWITCH or (words and not any(w in str(err).lower() for w in words)):
             raise
         raise UnsupportedError(f"{what}: {text}") from err

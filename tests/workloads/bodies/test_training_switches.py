@@ -221,6 +221,21 @@ def test_compiling_reaches_the_parts_where_the_model_itself_is_not_called():
         switching.compile_while(nn.Linear(2, 2), lambda: None)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_checkpointed_blocks_with_batch_norm_can_be_compiled():
+    body = TrainingStep(CpuDevice(None), batch=4, precision="fp32", switches=Switches(compile=True, checkpointing=True))
+    model = nn.Sequential(*[nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU()) for _ in range(2)])
+    body.build(model, (torch.randn(4, 8), torch.randn(4, 8)), functional.mse_loss, rate=0.1)
+    body.iterate()
+    assert body.notes()["loss_finite"] is True
+
+
+def test_of_a_compilers_message_the_line_that_says_something_is_told():
+    message = "backend='inductor' raised:\nCppCompileError: no compiler"
+    with pytest.raises(UnsupportedError, match="failed: CppCompileError"), switching.blamed_on("torch.compile failed"):
+        raise RuntimeError(message)
+
+
 def test_only_what_differs_crosses_the_wire():
     assert Switches().params() == {}
     assert Switches(compile=True, sdpa="math", checkpointing=False).params() == {
