@@ -73,21 +73,22 @@ class Unpacker:
         """Prepare for one card's tier."""
         self.packing = packing
         self._numbers = Struct(packing.layout)
+        self._reads = tuple((read.quantity, read.divisor, read.low, read.high) for read in packing.reads)
         self.size = self._numbers.size
         self.rejected = 0
 
     def sample(self, t_ns: int, data: bytes) -> Sample:
         """The reading made at ``t_ns``, in gputuner's units; a number that cannot be is missing as implausible."""
-        packing = self.packing
+        packing, sentinel = self.packing, self.packing.sentinel
         values: dict[Quantity, float] = {}
-        missing = packing.missing.copy()
-        for read, raw in zip(packing.reads, self._numbers.unpack(data), strict=True):
-            quantity = read.quantity
-            if not read.low <= raw <= read.high or raw == packing.sentinel:
-                self.rejected += 1
-                missing[quantity] = Reason.IMPLAUSIBLE
+        rejected: list[Quantity] = []
+        for (quantity, divisor, low, high), raw in zip(self._reads, self._numbers.unpack(data), strict=True):
+            if low <= raw <= high and raw != sentinel:
+                values[quantity] = values.get(quantity, 0.0) + raw / divisor
             else:
-                values[quantity] = values.get(quantity, 0.0) + raw / read.divisor
-        for quantity in values.keys() & missing.keys():
-            del values[quantity]
+                rejected.append(quantity)
+        missing = packing.missing | dict.fromkeys(rejected, Reason.IMPLAUSIBLE)
+        self.rejected += len(rejected)
+        for quantity in rejected:
+            values.pop(quantity, None)
         return Sample(card=packing.card, t_ns=t_ns, values=values, missing=missing)

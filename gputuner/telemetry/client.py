@@ -65,7 +65,9 @@ class Child:
             self._tail.append(line)
 
     def stderr_tail(self) -> str:
-        """The last lines it wrote to stderr."""
+        """The last lines it wrote to stderr (once it is gone, what is left in the pipe is waited for)."""
+        if self.process.returncode is not None:
+            self._threads[1].join(DIES_WITHIN_S)
         return b"".join(self._tail).decode("utf-8", "replace")[-STDERR_TAIL:]
 
     def kill(self) -> None:

@@ -254,12 +254,13 @@ class Rounds:
         return self._source.cards()
 
     def _take(self, back: list[Job[object]]) -> None:
+        called, hang_ns = self._meter.called, self._hang_ns
         for job in back:
-            self._meter.called(job.kind, job.took_ns / NS)
+            called(job.kind, job.took_ns / NS)
             if job.error is not None:
                 self._calm = []
                 self._take_error(job, job.error, self._now_ns)
-            elif job.took_ns <= self._hang_ns:
+            elif job.took_ns <= hang_ns:
                 job.take(job.value)
             else:
                 self._calm = []

@@ -7,8 +7,9 @@ Run by hand; prints figures and ratios::
 
 Both read eight cards of the fake NVML at the same time, half an interval apart, so that neither finds the processor's
 caches filled by the other, and on the same core, so that both meet the same neighbours on the host. The collector also
-looks for XID errors at every tick, checks and converts every value, encodes and writes JSON, and guards against hangs;
-the program over nvitop's API drops what it reads. It runs in two ways: with nvitop's methods as far as there are some
+looks for XID errors at every tick, writes every answer to a pipe, and guards against hangs; who listens checks and
+converts the answers, and what that takes (of this program, with warm caches) is printed beside. The program over
+nvitop's API drops what it reads. It runs in two ways: with nvitop's methods as far as there are some
 (they read all four clocks and three utilisations together), and with only the calls that the collector's readings need.
 The processor time of both is the kernel's, of whole processes.
 
@@ -155,6 +156,7 @@ class Collected:
     last: Health
     ticks: list[Ticked]
     share: float
+    listening: float
     beside: float
     beside_ticks: int
 
@@ -169,10 +171,12 @@ def collect(
     beside: Beside | None = None
     first: Health | None = None
     ticks: list[Ticked] = []
-    began = used = theirs = 0
+    began = used = theirs = listened = 0
     reader = LineReader()
     for line in child.stdout:
+        heard = time.thread_time_ns()
         told = reader.line(line)
+        listened += time.thread_time_ns() - heard
         if isinstance(told, Ticked):
             ticks.append(told)
         if not isinstance(told, Health) or len(ticks) < 5:
@@ -182,7 +186,7 @@ def collect(
             same_core(child.pid, beside.pid)
         elif first is None:
             first, ticks = told, ticks[-1:]
-            began, used = time.monotonic_ns(), processor_ns(child.pid)
+            began, used, listened = time.monotonic_ns(), processor_ns(child.pid), 0
             theirs = beside.processor_ns() if beside else 0
         elif told.age_s - first.age_s >= seconds:
             age = time.monotonic_ns() - began
@@ -191,7 +195,15 @@ def collect(
             child.stdin.close()
             child.wait(30)
             made = beside.end() if beside else 0
-            return Collected(first=first, last=told, ticks=ticks, share=share, beside=theirs / age, beside_ticks=made)
+            return Collected(
+                first=first,
+                last=told,
+                ticks=ticks,
+                share=share,
+                listening=listened / age,
+                beside=theirs / age,
+                beside_ticks=made,
+            )
     raise SystemExit("the collector ended by itself")
 
 
@@ -207,6 +219,7 @@ def report(label: str, found: Collected) -> None:
     rates = [(len(t) - 1) / ((t[-1] - t[0]) / 1e9) for t in times.values()]
     fast, slow = last.fast_cost, last.slow_cost
     print(f"{label}: {share:.2%} of one core, {(last.memory_bytes or 0) / 1e6:.1f} MB resident, over {age_s:.0f} s")
+    print(f"  reading its lines takes {found.listening:.3%} of one core where they are read")
     print(f"  fast tier {min(rates):.3f} … {max(rates):.3f} Hz per card, missed {last.missed_ticks} of {last.ticks}")
     if fast and slow:
         print(f"  fast reading {fast.median_s * 1e3:.2f} ms (worst {fast.worst_s * 1e3:.1f} ms), ", end="")

@@ -19,7 +19,7 @@ class Card:
 
     Attributes:
         fan_count: number of fans, None if unknown.
-        identified_ns: when its identity was last read in full.
+        identified_ns: when its identity was last read in full, None if it never was without a failure.
         fan_turned: True once the tachometer has told a speed; from then on 0 rpm means a fan that stands.
     """
 
@@ -32,7 +32,7 @@ class Card:
         self.info = info
         self.fan_count: int | None = None
         self.fan_turned = False
-        self.identified_ns = 0
+        self.identified_ns: int | None = None
         self.once, self.fast, self.slow = Asker(self), Asker(self), Asker(self)
 
     @property

@@ -95,8 +95,11 @@ def renewed(asker: Asker) -> CardInfo:
         DeviceLost: the card is gone.
     """
     info = asker.card.info
-    readings = {**info.readings, **_changing(asker)}
-    return replace(info, readings=readings, mig=instances(asker) if readings["mig_enabled"].value else ())
+    readings = {name: found for name, found in _changing(asker).items() if found != info.readings.get(name)}
+    mig = instances(asker) if (readings.get("mig_enabled") or info.readings["mig_enabled"]).value else ()
+    if not readings and mig == info.mig:
+        return info
+    return replace(info, readings={**info.readings, **readings}, mig=mig)
 
 
 def _changing(asker: Asker) -> dict[str, Reading]:

@@ -131,7 +131,8 @@ class Inventory:
             else Reading(value=f"{cuda // 1000}.{cuda % 1000 // 10}"),
         )
         self._know(card, info)
-        card.identified_ns = card.once.t_ns
+        failed = any(reading.reason in _PASSING for reading in info.readings.values())
+        card.identified_ns = None if failed else card.once.t_ns
 
     def _know(self, card: Card, info: CardInfo) -> None:
         if info != card.info:  # else the very object stays: what was made ready for it holds
@@ -142,9 +143,8 @@ class Inventory:
         """Read what may have changed of the ready cards again, and now and then, or after a failure, all of it."""
         for uuid, card in list(self.ready.items()):
             card.once.t_ns = t_ns
-            failed = any(reading.reason in _PASSING for reading in card.info.readings.values())
             try:
-                if failed or t_ns - card.identified_ns >= ASK_AGAIN_NS:
+                if card.identified_ns is None or t_ns - card.identified_ns >= ASK_AGAIN_NS:
                     self._identify(card)
                 else:
                     self._know(card, renewed(card.once))

@@ -69,8 +69,6 @@ class Nobody:
         """Memory in use if no process is on the card; None if there are some or it must be asked the ordinary way."""
         if not self._complete or asker.t_ns >= self._until_ns or asker.card.info is not self._info:
             return None
-        for place in range(len(self._counts)):
-            self._counts[place] = 0
         for name, call in self._calls:
             asker.out = name
             refused = call()  # a list that does not fit into no room, or a failure
