@@ -151,7 +151,11 @@ def _formats(compared: Compared) -> Generator[Step, StepResult, bool]:
             if not compared.measured() and result is not None:
                 yield from first_failed(compared.course, compared.shape, result, compared.batch)
             return bool(compared.measured())
-        compared.batch //= 2
+        half = compared.batch // 2
+        yield from compared.course.warn(
+            "switch_batch_halved", workload=compared.shape.subject.name, batch=compared.batch, half=half
+        )
+        compared.batch = half
         compared.refused.clear()
 
 

@@ -8,6 +8,7 @@ from gputuner.language.words import N_, _
 from gputuner.model.readings import Scalar
 
 WARNINGS: dict[str, str] = {
+    "switch_batch_halved": N_("{workload} does not fit in FP32 at batch {batch}; everything is compared at {half}."),
     "modules_unknown": N_("How long single modules of {workload} take is not known: {reason}."),
     "switch_unavailable": N_("{setting} was left out for {workload}: {reason}."),
 }

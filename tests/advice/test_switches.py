@@ -175,6 +175,14 @@ def execute():
     torch.backends.cudnn.benchmark, torch.backends.cudnn.allow_tf32 = before[1:]
 
 
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "bf16", "fp16"])
+def test_a11_a12_only_fp16_has_a_scaler_a_dynamic_one_and_no_weights_are_halved(precision):
+    code = training(Setting(precision=precision), cpu=False)
+    assert ('torch.amp.GradScaler("cuda")' in code) == (precision == "fp16")
+    assert ".half()" not in code
+    assert ".bfloat16()" not in code
+
+
 SWITCHES = [
     (),
     (("checkpointing", True),),

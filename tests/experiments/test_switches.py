@@ -127,6 +127,8 @@ def test_where_fp32_does_not_fit_all_are_compared_at_half_the_batch(lab):
 
     told = played(lab, card=card, script=script)
     assert {p.params["batch"] for p in told.of("train_throughput", phase="switch")} == {8}
+    halved = [w.params for w in told.warned if w.code == "switch_batch_halved"]
+    assert [params["half"] for params in halved][-1] == 8
     assert {p.params["precision"] for p in told.of("train_throughput", phase="switch")} == {
         "fp32",
         "tf32",
