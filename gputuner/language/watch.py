@@ -291,6 +291,8 @@ def _steps(observed: "Observed") -> str:
     if not observed.steps:
         return ""
     parts = [str(observed.steps)]
+    if observed.by_batches:
+        parts.append(_("batches, for no optimizer step was seen"))
     if observed.step_s is not None:
         parts.append(_("{time} each").format(time=value(observed.step_s.median, "s")))
     if observed.rate_per_s is not None:
