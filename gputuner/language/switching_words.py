@@ -6,8 +6,7 @@ from gputuner.language.words import N_
 _RATES = N_("At batch {batch}: {rate:samples/s} with {setting}, {base_rate:samples/s} with {base_setting}.")
 _MEMORY = N_("Peak memory changes by {memory_change:change}.")
 _EMULATED = N_(
-    "BF16 is emulated on this chip and gives {emulated_rate:samples/s}; what PyTorch calls supported counts "
-    "emulation."
+    "BF16 is emulated on this chip and gives {emulated_rate:samples/s}; what PyTorch calls supported counts emulation."
 )
 _NO_TENSOR = N_("{chip} has no tensor cores: half precision saves memory there, not time.")
 _COMPILE = N_("Compiling took {compile_s:s}, once for each shape of the input.")
