@@ -106,6 +106,21 @@ def test_the_choice_is_never_3_percent_below_the_best_of_the_grid(lab, seed):
     assert true(decided.grid) >= 0.97 * shortlisted
 
 
+def test_where_launching_is_the_limit_the_format_that_the_compiler_sets_free_is_found(lab):
+    """Eager, autocast costs the host time and FP32 is the fastest; compiled, the tensor cores decide."""
+    host = {"fp32": 1000.0, "tf32": 1000.0, "bf16": 930.0, "fp16": 920.0}
+    units = {"fp32": 1050.0, "tf32": 1500.0, "bf16": 3000.0, "fp16": 2400.0}
+
+    def rate(params):
+        name = params["precision"]
+        return min(units[name], host[name] * (4.0 if params.get("compile") else 1.0))
+
+    card = card_with(lab)
+    card.rate = rate
+    decided = decide(played(lab, card=card).points)
+    assert (decided.grid.precision, decided.grid.switches) == ("bf16", (("compile", True),))
+
+
 def test_what_cannot_run_is_told_with_its_reason_and_the_search_goes_on(lab):
     def script(step):
         params = step.params if isinstance(step, Work) else {}
