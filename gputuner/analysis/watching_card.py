@@ -2,12 +2,12 @@
 
 1. Waiting for data: what the loader made the host wait while the card had nothing left to do.
 2. Waiting for the host: what else the card was idle (by its use; by its active multiprocessors, where the host launches
-   operations as fast as a host can and they fill next to nothing of the chip).
+   operations as fast as a host can and they fill next to nothing of the chip). Where the host itself had no core, that.
 3. What the card was busy: the clock lost to power or heat, and of the rest arithmetic or memory by its counters.
 """
 
 from gputuner.analysis.limits import POWER_SHARE, THERMAL, THERMAL_SHARE, share
-from gputuner.analysis.watching_judging import Judged, memory_limit, operation_s, retried, signs_of
+from gputuner.analysis.watching_judging import Judged, memory_limit, operation_s, queued_share, retried, signs_of
 from gputuner.model.points import Conditions
 from gputuner.model.quantities import Limiter
 from gputuner.model.watched import CardUse, Observed, Sign, WatchCause
@@ -46,9 +46,12 @@ def judged_by_card(each: Observed | None, card: CardUse | None) -> Judged:
     if busy is not None:
         host = max(0.0, 1.0 - busy - data)
         if host >= IDLE:
+            queued = min(host, queued_share(each))
             cause, sure = _host(each, per_operation_s)
-            shares[cause] = host
+            shares[cause] = host - queued
             doubted |= set() if sure else {cause}
+            if queued > 0:
+                shares[WatchCause.SHARED] = queued
         busy = max(0.0, 1.0 - data - (host if host >= IDLE else 0.0))
         lost = _lost_clock(card, conditions, busy)
         shares |= lost
@@ -154,6 +157,7 @@ def _signs(
             ("behind", each.behind, "fraction"),
             ("operations_per_step", each.operations_per_step, ""),
             ("host_s_per_operation", per_operation_s, "s"),
+            ("queued", queued_share(each) or None, "fraction"),
             ("scaler_wait", each.scaler_wait_s / each.training_s if each.scaler_wait_s else None, "fraction"),
             ("peak_of_limit", reserved / limit if reserved is not None and limit else None, "fraction"),
             ("retries", float(each.retries) if each.retries else None, ""),

@@ -5,7 +5,7 @@
 and dispatch, at most so much per operation; arithmetic is what is left.
 """
 
-from gputuner.analysis.watching_judging import Judged, operation_s, signs_of
+from gputuner.analysis.watching_judging import Judged, operation_s, queued_share, signs_of
 from gputuner.model.watched import Observed, TreeUse, WatchCause
 
 DISPATCH_S = 50e-6
@@ -24,8 +24,6 @@ FAULTED_BYTES_PER_S = 100e6
 """The same of the memory taken anew."""
 SWAPPED_PER_S = 20.0
 """Pages a second read back from disk from which on memory is too small."""
-QUEUED = 0.1
-"""Share of the time without a core from which on others are to blame that it stood still."""
 CLEAR = 0.25
 """A cause whose share of the running time lies between this and one minus this is told with doubt."""
 
@@ -45,8 +43,7 @@ def judged_by_host(each: Observed | None, use: TreeUse) -> Judged:
         return Judged(shares=shares, signs=_signs(each, use, covered_s, None, data))
     still = (1.0 - data) * (1.0 - running)
     if still > 0:
-        queued = (each.queued_s or 0.0) / covered_s
-        cause = WatchCause.SHARED if queued >= QUEUED else WatchCause.HOST_OTHER
+        cause = WatchCause.SHARED if queued_share(each) > 0 else WatchCause.HOST_OTHER
         shares[cause] = still
         doubted.add(cause)
     ran_s = (covered_s - waited_s) * running

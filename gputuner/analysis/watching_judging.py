@@ -8,6 +8,8 @@ from gputuner.model.watched import Observed, Sign, TreeUse, WatchCause
 RETRIES_PER_STEP = 0.01
 """From one emptied cache in a hundred steps on full memory holds the training back: each waits for the card."""
 LEAST_RETRIES = 2
+QUEUED = 0.1
+"""Share of the time without a core from which on others are to blame that it stood still."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,14 @@ def operation_s(each: Observed, seconds: float | None, steps: int) -> float | No
     if each.compiled or not each.operations_per_step or seconds is None or steps <= 0:
         return None
     return seconds / (steps * each.operations_per_step)
+
+
+def queued_share(each: Observed | None) -> float:
+    """Share of the time in which the thread that steps was ready and had no core; 0 where passing or not known."""
+    if each is None or each.queued_s is None or each.covered_s <= 0:
+        return 0.0
+    queued = min(1.0, each.queued_s / each.covered_s)
+    return queued if queued >= QUEUED else 0.0
 
 
 def retried(each: Observed) -> bool:

@@ -83,6 +83,15 @@ def test_a_card_that_is_always_busy_with_next_to_nothing_is_launch_bound_too():
     assert shares(told)[WatchCause.HOST_LAUNCH] > 0.9
 
 
+def test_a_host_without_cores_is_told_apart_from_the_card():
+    """C-063: a second run takes the cores; the step rises from 1.3 to 3.5 s and the card's load falls."""
+    seen = replace(CUDA, training_s=35.0, covered_s=35.0, timed_steps=10, covered_steps=10, queued_s=20.0)
+    told = spent(seen, used(CARD, 0.37))
+    assert told.cause is WatchCause.SHARED
+    assert shares(told)[WatchCause.SHARED] == pytest.approx(20 / 35)
+    assert WatchCause.POWER not in shares(told)
+
+
 def test_an_idle_card_under_a_host_that_does_something_else_is_not_put_down_to_launches():
     told = spent(CUDA, used(CARD, 0.4))  # 333 µs for each operation
     assert told.cause is WatchCause.HOST_OTHER
