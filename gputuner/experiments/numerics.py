@@ -39,7 +39,7 @@ class Numerics:
     precision: str = ""
     """The only number format to compare with FP32; empty: all that the card computes."""
     batch: int = 0
-    """Samples per step; 0: 32 on a card, 4 on a processor, fewer where these do not fit."""
+    """Samples per step; 0: 32 on a card, 4 on a processor, fewer where these do not fit or take too long."""
     steps: int = 0
     """Optimizer steps of each run; 0: 200, or fewer as time allows."""
     seeds: int = 4

@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from math import ceil, log2
 from typing import Protocol
 
 from gputuner.analysis.trajectory import LEAST_STEPS, TURN, fp32_band, judge
@@ -24,8 +25,10 @@ ORDER: tuple[Precision, ...] = ("tf32", "bf16", "fp16")
 STAND_IN = "stand_in"
 """Workload of the figures of a simulated card: it cannot train the one asked for."""
 USUAL_STEPS, LOOK_STEPS = 200, 4
-LOOK_SHARE = 0.2
-"""Of the budget, at most, for the look at the first steps."""
+LOOK_SHARE, SMALLER_LOOKS = 0.12, 2
+"""Of the budget, at most, for a look at the first steps; so many more looks are taken, at smaller batches."""
+SMALLEST_BATCH = 2
+"""No smaller one is taken for the sake of time: batch norm needs two samples."""
 LEAST_DRAWS, FEWER_DRAWS = 2, 3
 """FP32 runs that a band needs, and that are made where time is short."""
 FIRST_BATCH, FIRST_BATCH_CPU = 32, 4
@@ -104,6 +107,16 @@ class Check:
         draws = self._spec.seeds
         yield from self.course.total(1 + draws + len(formats), self._context.budget_s, known=False)
         look = yield from self._look()
+        for _ in range(SMALLER_LOOKS):
+            smaller = self._smaller(self._affordable(look, draws, formats))
+            if smaller == self._batch:
+                break
+            self._batch = smaller
+            look = yield from self._look()
+        if not look.losses:
+            needed_s = LEAST_STEPS * LOOK_SHARE * self._context.budget_s
+            yield from self.course.warn("stage_skipped", stage="numerics", needed_s=needed_s, left_s=self.course.left_s)
+            return
         draws, formats = yield from self._fitted(look, draws, formats)
         if draws < LEAST_DRAWS:
             return
@@ -147,8 +160,6 @@ class Check:
                 if run.ended == "failed":
                     yield from self._tell_look(run)
                     refuse(self._subject.name, run.failure())
-                if not run.losses:
-                    raise RunEnds
                 return run
             if isinstance(result, UserCodeFailed):
                 refuse(self._subject.name, result)
@@ -157,6 +168,13 @@ class Check:
             if self._batch == 1:
                 raise DoesNotFit("nothing_fits", "not even one sample fits", workload=self._subject.name)
             self._batch = max(1, self._batch // 2)
+
+    def _smaller(self, steps: int) -> int:
+        """The batch to go on with where each run could make so many ``steps``: a smaller one where that is too few."""
+        if self._spec.batch or self._spec.steps or steps >= LEAST_STEPS:
+            return self._batch
+        times = 2 ** ceil(log2(LEAST_STEPS / max(steps, 1)))
+        return max(min(SMALLEST_BATCH, self._batch), self._batch // times)
 
     def _fitted(
         self, look: Run, draws: int, formats: list[Precision]
@@ -181,6 +199,8 @@ class Check:
     def _affordable(self, look: Run, draws: int, formats: Sequence[Precision]) -> int:
         """Steps that each run can make."""
         left_s = self.course.left_s - SETUP_S * (draws + len(formats))
+        if look.step_s is None:
+            return 0
         one_s = self._expected_s(look, draws, formats, 1) - SETUP_S * (draws + len(formats))
         return int(left_s / max(one_s, 1e-6))
 
@@ -253,11 +273,17 @@ class Check:
         return result, run_of(result.trials[0], precision, self._batch, draw)
 
     def _limit_s(self, known: Run, slower: float = 1.0) -> float:
-        """Seconds for the steps of the next run, with room; never more than its share of what is left."""
-        expected_s = SLACK * slower * self._steps * (known.step_s or 0.0) + LOOKS_S
+        """Seconds for the steps of the next run, with room; never more than its share of what is left.
+
+        The fewest steps that carry a verdict may take longer than that: cards get slower as they get warm.
+        """
+        step_s = SLACK * slower * (known.step_s or 0.0)
         share = self._to_come[0] / sum(self._to_come)
         self._to_come = self._to_come[1:]
-        return min(expected_s, max(LEAST_BUDGET_S, share * self.course.left_s - SETUP_S))
+        least_s = min(LEAST_STEPS, self._steps) * step_s + LOOKS_S
+        if slower > 1.0:  # how long it takes is a guess
+            least_s = LEAST_BUDGET_S
+        return min(self._steps * step_s + LOOKS_S, max(least_s, share * self.course.left_s - SETUP_S))
 
     def _make(self) -> NumericsPoints:
         simulated = self._context.card.origin is Origin.SIMULATED

@@ -200,6 +200,22 @@ def test_a_machine_that_gets_slower_leaves_every_format_its_share(lab):
     assert trainer.now_s < 250.0
 
 
+class PerSample(Trainer):
+    """Steps take time by the sample."""
+
+    def __call__(self, work):
+        self.step_s = 0.1 * work.params["batch"]
+        return super().__call__(work)
+
+
+def test_a_smaller_batch_is_taken_where_steps_take_too_long(lab):
+    told = played(lab, Numerics(), PerSample())
+    assert {p.params["batch"] for p in told.of("numerics_verdict")} == {8}
+    assert set(verdicts(told).values()) == {"reference", "kept"}
+    asked = played(lab, Numerics(batch=32), PerSample())
+    assert {p.params["batch"] for p in asked.points} <= {32}
+
+
 def test_no_time_for_a_check_is_said_and_asked_for(lab):
     told = played(lab, Numerics(), Trainer(step_s=9.0), minutes=2.0)
     assert told.codes()[-1] == "stage_skipped"
