@@ -27,7 +27,7 @@ SAVES = 0.005
 SURE_LOSS = 0.2
 """A loss of this size is no matter of scatter."""
 LIKELY = 0.5
-"""That an end to the training's waiting is within reach at all."""
+"""That an end to the training's waiting is within reach, where little is lost by it."""
 
 
 def loading_rule(evidence: Evidence) -> list[Advice]:
@@ -47,6 +47,11 @@ def _at_most(evidence: Evidence) -> Gain | None:
         return None
     most = demand.value / best.value - 1.0
     return Gain(value=most, unit="fraction", low=0.0, high=most)
+
+
+def _reach(most: Gain | None) -> float:
+    """How likely the most is: the larger the promise, the less. So what was measured stands before it."""
+    return LIKELY / (1.0 + most.value) if most else 0.0
 
 
 def setting_rule(evidence: Evidence) -> list[Advice]:
@@ -172,7 +177,7 @@ def starved_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
         return [
             make(
                 "loading.contended", evidence.card.uuid, params, points,
-                confidence=Confidence.MODEL, gain=most, snippet=snippet, chance=LIKELY,
+                confidence=Confidence.MODEL, gain=most, snippet=snippet, chance=_reach(most),
             )
         ]  # fmt: skip
     busy = min((_number(p, BUSY) for p in alone if BUSY in p.extra), default=None)
@@ -180,13 +185,13 @@ def starved_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
         return [
             make(
                 "loading.waits", evidence.card.uuid, {**params, "busy": round(busy, 2)}, points,
-                confidence=Confidence.MODEL, gain=most, chance=LIKELY,
+                confidence=Confidence.MODEL, gain=most, chance=_reach(most),
             )
         ]  # fmt: skip
     return [
         make(
             "loading.starved", evidence.card.uuid, params, points,
-            confidence=Confidence.MODEL, gain=most, chance=LIKELY,
+            confidence=Confidence.MODEL, gain=most, chance=_reach(most),
         )
     ]  # fmt: skip
 
@@ -219,14 +224,14 @@ def room_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
             found.append(
                 make(
                     "loading.shared_memory", evidence.card.uuid, params, [best], gain=most, weight=1.0, snippet=code,
-                    confidence=Confidence.MODEL, chance=LIKELY,
+                    confidence=Confidence.MODEL, chance=_reach(most),
                 )
             )  # fmt: skip
         else:
             found.append(
                 make(
                     "loading.host_memory", evidence.card.uuid, params, [best], gain=most, weight=1.0,
-                    confidence=Confidence.MODEL, chance=LIKELY,
+                    confidence=Confidence.MODEL, chance=_reach(most),
                 )
             )  # fmt: skip
     return found
@@ -253,7 +258,7 @@ def cores_rule(evidence: Evidence, most: Gain | None) -> list[Advice]:
     return [
         make(
             "loading.one_core", evidence.card.uuid, params, [demand, *confined], gain=most, weight=6.0, snippet=snippet,
-            confidence=Confidence.MODEL, chance=LIKELY,
+            confidence=Confidence.MODEL, chance=_reach(most),
         )
     ]  # fmt: skip
 

@@ -88,6 +88,12 @@ class Loaded:
         points = self.fed.get(setting)
         return points[-1].value if points else None
 
+    def busy_cores(self, setting: LoaderSetting) -> float | None:
+        """Cores that the processes of ``setting`` kept busy when they delivered as fast as they could."""
+        points = self.supply.get(setting)
+        busy = points[-1].extra.get("workers_cores_busy") if points else None
+        return float(busy) if isinstance(busy, int | float) else None
+
     def measure_s(self, workers: int) -> float:
         """Seconds to measure a setting with so many processes for."""
         batch, wanted = self.spec.batch, self.base_s

@@ -27,15 +27,17 @@ SPREAD = frozenset({Flag.SPREAD, Flag.DRIFT})
 KEPT_BACK = 6
 """Measurements that come after the number of processes: switches, and two settings once more."""
 OVER_CORES = 4
-"""The user's own setting is measured though it has more processes than cores, up to so many times as many."""
+"""The user's own setting, and processes that hardly compute, may be so many times as many as the cores."""
+SWEEP = ("loading_supply", "workers")
+"""Label and phase of the numbers of processes."""
 
 
 def search(course: Course, known: Loaded) -> Generator[Step, StepResult, LoaderSetting | None]:
     """The setting to advise; None where none was measured."""
     usual = known.usual
-    if not (yield from _tried(course, known, usual, "loading_supply", "workers", own=True)):
+    if not (yield from _tried(course, known, usual, *SWEEP)):
         usual = replace(usual, workers=0)
-        if usual in known.fed or not (yield from _tried(course, known, usual, "loading_supply", "workers")):
+        if usual in known.fed or not (yield from _tried(course, known, usual, *SWEEP)):
             return None
     yield from _workers(course, known, usual)
     best = replace(usual, workers=chosen(_by_workers(known, usual)))
@@ -58,18 +60,36 @@ def _workers(course: Course, known: Loaded, usual: LoaderSetting) -> Steps:
             return
         if _skipped(course, known, usual, workers, demand):
             continue
-        measured = yield from _tried(course, known, setting, "loading_supply", "workers")
+        measured = yield from _tried(course, known, setting, *SWEEP)
         if not measured:
             if setting in known.refused and workers:
                 break
             continue
         if at_knee(_up_to(known, usual, workers), _supplied(known, usual), demand):
             break
+    else:
+        yield from _beyond_cores(course, known, usual, demand)
     for _ in range(REFINE_AT_MOST):
         between = refined(_by_workers(known, usual))
         if between is None:
             return
-        if not (yield from _tried(course, known, replace(usual, workers=between), "loading_supply", "workers")):
+        if not (yield from _tried(course, known, replace(usual, workers=between), *SWEEP)):
+            return
+
+
+def _beyond_cores(course: Course, known: Loaded, usual: LoaderSetting, demand: float) -> Steps:
+    """More processes than cores, where those that ran were seen to leave them idle (they wait for disk or network)."""
+    cores = known.room.cores
+    workers = cores
+    while workers < OVER_CORES * cores:
+        busy = known.busy_cores(replace(usual, workers=workers))
+        if busy is None or 2.0 * busy > cores or enough(known.latest(replace(usual, workers=workers)) or 0.0, demand):
+            return
+        workers *= 2
+        setting = replace(usual, workers=workers)
+        if setting in known.fed or not (yield from _tried(course, known, setting, *SWEEP)):
+            return
+        if at_knee(_up_to(known, usual, workers), _supplied(known, usual), demand):
             return
 
 
@@ -83,7 +103,7 @@ def _skipped(course: Course, known: Loaded, usual: LoaderSetting, workers: int, 
 
 
 def _tried(
-    course: Course, known: Loaded, setting: LoaderSetting, label: str, phase: str, *, own: bool = False
+    course: Course, known: Loaded, setting: LoaderSetting, label: str, phase: str
 ) -> Generator[Step, StepResult, bool]:
     """Measure ``setting`` if machine and time have room for it; what they have not is told."""
     room = known.room
@@ -93,7 +113,7 @@ def _tried(
         setting.prefetch,
         known.batch_bytes,
         worker_bytes=known.each_bytes,
-        beyond_cores=own and setting.workers <= OVER_CORES * room.cores,
+        beyond_cores=setting.workers <= OVER_CORES * room.cores,
     )
     if refused is not None:
         reason, figures = known.refused[setting] = refused

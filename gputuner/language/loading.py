@@ -150,7 +150,6 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("The loader waits for its files"),
         action=N_(
             "Let the files of {workload} be read faster: from a local or faster disk, in larger pieces, or from memory."
-            " More processes than cores may help here; that was not tried."
         ),
         why=(
             N_("The training waits for {lost:fraction} of its own rate, {demand:samples/s}."),

@@ -105,6 +105,7 @@ def test_a_slow_loader_and_a_crowded_processor_are_told_apart(run, spoken):
     by_rule = {each.id: each for each in loading_rule(slow)}
     assert set(by_rule) == {"loading.setting", "loading.starved"}
     assert (by_rule["loading.starved"].gain.low, by_rule["loading.starved"].gain.high) == (0.0, 1.0)
+    assert by_rule["loading.setting"].rank > by_rule["loading.starved"].rank, "measured before promised"
     said(by_rule["loading.starved"])
     crowded = run(
         1000.0, (setting(0), 100.0, {}), (setting(2), 500.0, {}), supplied={2: 2000.0}, cpu=True, facts={"cores": 8}

@@ -28,6 +28,8 @@ class Host:
     start_s: float = 0.3
     fails: dict = field(default_factory=dict)
     """Processes → reason."""
+    busy_each: float = 0.9
+    """Cores that one process keeps busy."""
     repeats: int = 30
     now_s: float = 10.0
     asked: list = field(default_factory=list)
@@ -52,7 +54,8 @@ class Host:
             return Done(trials=(Trial(iteration_s=(), t0_ns=self.ns(), t1_ns=self.ns(), parts=(part,)),))
         supply, fed = self.rates(params)
         border_s = 0.1 if params["persistent"] else 0.1 + self.start_s * params["workers"]
-        parts = [("alone", supply, {"start_s": border_s})] if params["alone"] else []
+        seen = {"start_s": border_s, "workers_cores_busy": self.busy_each * params["workers"]}
+        parts = [("alone", supply, seen)] if params["alone"] else []
         return self.done(work, [*parts, ("fed", fed, {"restart_s": border_s} if params["workers"] else {})], {})
 
     def ns(self) -> int:
@@ -202,12 +205,29 @@ def test_c063_loader_and_training_that_share_cores_are_told_apart_from_a_slow_lo
     assert "torch.set_num_threads(" in advice["loading.contended"].snippet
 
 
-def test_more_processes_than_cores_are_measured_only_as_the_present_setting(lab):
-    host = Host(facts={"cores": 4, "usual_workers": 8})
+def test_more_processes_than_cores_are_measured_where_the_present_setting_has_them(lab):
+    host = Host(each=100.0, facts={"cores": 4, "usual_workers": 8})
     told = played(lab, host)
-    assert workers_tried(host) == [8, 0, 1, 2, 4]
+    assert workers_tried(host) == [8, 0, 1, 2, 4, 6, 7]
+    host = Host(facts={"cores": 4, "usual_workers": 17})
+    played(lab, host)
+    assert max(workers_tried(host)) == 4, "more than four times the cores are not"
     (setting,) = [each for each in told.advised.advice if each.id in ("loading.setting", "loading.keep")]
     assert setting.params["cores_exceeded"] == 4
+
+
+def test_processes_that_wait_for_files_may_be_more_than_the_cores(lab):
+    """Each keeps a tenth of a core busy: 16 processes fit on four cores, and feed what four cannot."""
+    host = Host(each=60.0, busy_each=0.1, facts={"cores": 4})
+    told = played(lab, host)
+    assert workers_tried(host)[:6] == [0, 1, 2, 4, 8, 16]
+    assert told.of("loader_best")[0].params["workers"] == 16
+    host = Host(each=60.0, busy_each=0.4, facts={"cores": 4})
+    played(lab, host)
+    assert max(workers_tried(host)) == 8, "16 would need 6.4 cores"
+    host = Host(each=60.0, busy_each=0.9, facts={"cores": 4})
+    played(lab, host)
+    assert max(workers_tried(host)) == 4
 
 
 def test_host_memory_of_the_processes_that_were_seen_counts(lab):
