@@ -125,32 +125,31 @@ class RunThread(QObject):
         self.finished.emit()
 
 
-class _Errand(QObject):
-    """Carries one call to the background thread and its answer back."""
-
-    done = Signal(object)
-    failed = Signal(object)
-
-
 class _Clerk(QObject):
-    """Does calls one after the other in the thread it lives on."""
+    """Does calls one after the other in the thread it lives on; answers carry the call's number."""
 
-    asked = Signal(object, object)
+    asked = Signal(int, object)
+    answered = Signal(int, object)
+    failed = Signal(int, object)
 
     def __init__(self) -> None:
         super().__init__()
         self.asked.connect(self._do)
 
-    @Slot(object, object)
-    def _do(self, call: Callable[[], object], errand: _Errand) -> None:
+    @Slot(int, object)
+    def _do(self, number: int, call: Callable[[], object]) -> None:
         try:
-            errand.done.emit(call())
+            self.answered.emit(number, call())
         except Exception as err:  # the page shows it; the thread goes on
-            errand.failed.emit(err)
+            self.failed.emit(number, err)
 
 
 class Background(QObject):
-    """One thread for calls that may take time (disk, dry runs), one after the other; answers arrive queued."""
+    """One thread for calls that may take time (disk, dry runs), one after the other; answers arrive queued.
+
+    All signals are the clerk's, who lives as long as the thread: an object of each call's own would be deleted here
+    while the other thread is still about to come back from sending its signal.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -158,7 +157,11 @@ class Background(QObject):
         self._thread.setObjectName("background")
         self._clerk = _Clerk()
         self._clerk.moveToThread(self._thread)
-        self._errands: set[_Errand] = set()
+        queued = Qt.ConnectionType.QueuedConnection
+        self._clerk.answered.connect(self._answered, queued)
+        self._clerk.failed.connect(self._failed, queued)
+        self._waiting: dict[int, tuple[Callable[..., object], Callable[[Exception], object] | None]] = {}
+        self._asked = 0
         self._thread.start()
 
     @property
@@ -169,7 +172,7 @@ class Background(QObject):
     @property
     def pending(self) -> int:
         """Calls that have not been answered yet."""
-        return len(self._errands)
+        return len(self._waiting)
 
     def ask(
         self,
@@ -178,40 +181,22 @@ class Background(QObject):
         failed: Callable[[Exception], object] | None = None,
     ) -> None:
         """Do ``call`` in the background, then ``done(result)`` or ``failed(exception)`` in the window's thread."""
-        errand = _Errand(self)
-        self._errands.add(errand)
-
-        def settle() -> None:
-            self._errands.discard(errand)
-            errand.deleteLater()
-
-        def on_done(result: object) -> None:
-            settle()
-            done(result)
-
-        def on_failed(err: object) -> None:
-            settle()
-            if failed is not None:
-                failed(cast(Exception, err))
-
-        errand.done.connect(_Receiver(errand, on_done).take, Qt.ConnectionType.QueuedConnection)
-        errand.failed.connect(_Receiver(errand, on_failed).take, Qt.ConnectionType.QueuedConnection)
-        self._clerk.asked.emit(call, errand)
+        self._asked += 1
+        self._waiting[self._asked] = done, failed
+        self._clerk.asked.emit(self._asked, call)
 
     def stop(self) -> None:
         """Finish the call at hand and end the thread; idempotent."""
         self._thread.quit()
         self._thread.wait()
 
+    @Slot(int, object)
+    def _answered(self, number: int, result: object) -> None:
+        done, _ = self._waiting.pop(number)
+        done(result)
 
-class _Receiver(QObject):
-    """Calls a function in the window's thread, however the signal was sent."""
-
-    def __init__(self, parent: QObject, act: Callable[[object], None]) -> None:
-        super().__init__(parent)
-        self._act = act
-
-    @Slot(object)
-    def take(self, value: object) -> None:
-        """Pass the value on."""
-        self._act(value)
+    @Slot(int, object)
+    def _failed(self, number: int, err: object) -> None:
+        _, failed = self._waiting.pop(number)
+        if failed is not None:
+            failed(cast(Exception, err))
