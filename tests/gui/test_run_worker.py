@@ -74,3 +74,15 @@ def test_errands_are_done_in_turn_and_answered_in_the_windows_thread(qtbot):
     assert threading.main_thread() not in threads
     background.stop()
     assert not background.running
+
+
+def test_many_answers_and_a_quick_end_harm_nothing(qapp):
+    """Objects of each call's own crashed here: deleted by the window's thread while the other still sent their signal."""
+    for _round in range(60):
+        background, answers = Background(), []
+        for number in range(50):
+            background.ask(lambda number=number: number, answers.append)
+        while background.pending:
+            qapp.processEvents()
+        background.stop()
+        assert answers == list(range(50))
