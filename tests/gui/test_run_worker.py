@@ -77,7 +77,7 @@ def test_errands_are_done_in_turn_and_answered_in_the_windows_thread(qtbot):
 
 
 def test_many_answers_and_a_quick_end_harm_nothing(qapp):
-    """Objects of each call's own crashed here: deleted by the window's thread while the other still sent their signal."""
+    """An object of each call's own crashed here: deleted while the other thread still sent its signal."""
     for _round in range(60):
         background, answers = Background(), []
         for number in range(50):
