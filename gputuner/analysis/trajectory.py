@@ -90,6 +90,8 @@ def smoothed(losses: Losses) -> Array:
         float64 [steps]; NaN where no loss around is a number.
     """
     known = np.asarray(losses, dtype=np.float64)
+    if not len(known):
+        return known
     finite = np.isfinite(known)
     window = _window(len(known))
     kernel = np.ones(2 * window + 1)

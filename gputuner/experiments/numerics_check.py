@@ -40,7 +40,8 @@ LOOKS_S = 2.0
 """Of each run: forward passes that are looked at."""
 SHORT_S = 90.0
 SLOWER_EMULATED = 4.0
-"""A format that the chip emulates takes that many times as long per step, as far as it can be guessed."""
+"""A format that the chip emulates takes that many times as long per step, as far as it can be guessed; the same of
+half precision on a processor, whose libraries convert much."""
 PATIENCE = 2
 """It is given that much longer, as a power: how slow emulation is, nobody knows before."""
 SPARE, SLACK = 1.15, 1.6
@@ -209,7 +210,8 @@ class Check:
         return sum(SETUP_S + each * share for share in [1.0] * draws + [self._slower(p) for p in formats])
 
     def _slower(self, precision: Precision) -> float:
-        return SLOWER_EMULATED if support(self._context, precision) is Support.EMULATED else 1.0
+        emulated = self._cpu or support(self._context, precision) is Support.EMULATED
+        return SLOWER_EMULATED if emulated else 1.0
 
     # --- runs -----------------------------------------------------------------------------------------------------
 

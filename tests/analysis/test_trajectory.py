@@ -69,6 +69,13 @@ def test_too_few_steps_carry_no_verdict():
     assert (judged.verdict, judged.why, judged.steps) == (Verdict.UNDECIDED, "short", LEAST_STEPS - TURN)
 
 
+def test_a_run_without_a_step_carries_no_verdict():
+    random = np.random.default_rng(12)
+    judged = judge([], [run(random) for _ in range(4)])
+    assert (judged.verdict, judged.why, judged.steps) == (Verdict.UNDECIDED, "short", 0)
+    assert fp32_band([[], run(random)]) is None
+
+
 def test_fp32_that_diverges_itself_judges_nothing():
     random = np.random.default_rng(8)
     draws = [run(random), [*run(random)[:50], *[NAN] * 50]]
@@ -115,5 +122,6 @@ def test_smoothing_stays_within_what_it_smooths(losses):
 def test_smoothing_leaves_out_what_is_no_number():
     assert smoothed([1.0, NAN, 3.0])[1] == pytest.approx(2.0)
     assert np.isnan(smoothed([NAN, NAN])).all()
+    assert len(smoothed([])) == 0
     assert first_bad([1.0, INF]) == 1
     assert first_bad([1.0]) is None

@@ -237,6 +237,21 @@ def test_a_format_that_is_too_slow_here_stays_undecided(lab):
     assert Flag.EMULATED in point.flags
 
 
+def test_a_format_without_a_single_step_stays_undecided(lab):
+    class Never(Trainer):
+        def __call__(self, work):
+            if work.params["precision"] != "fp16":
+                return super().__call__(work)
+            trial = Trial(iteration_s=(), t0_ns=int(self.now_s * 1e9), t1_ns=int(self.now_s * 1e9) + 1,
+                          notes={"ended": "time", "expected_step_s": 900.0})  # fmt: skip
+            return Done(trials=(trial,))
+
+    told = played(lab, Numerics(), Never(), cpu=True)
+    (point,) = told.of("numerics_verdict", precision="fp16")
+    assert (point.params["verdict"], point.extra["why"], point.extra["steps"]) == ("undecided", "slow", 0)
+    assert verdicts(told)["bf16"] == "kept"
+
+
 def test_a_processor_has_no_tf32_and_says_so(lab):
     trainer = Trainer()
     told = played(lab, Numerics(), trainer, cpu=True)
