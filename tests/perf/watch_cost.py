@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from gputuner.analysis.statistics import paired_ratio
 from gputuner.workloads.observed.environment import FOLDER, injected
 
-WIDTH, BATCH, LAYERS = 384, 96, 4
+WIDTH, BATCH, LAYERS = 320, 80, 4
 STEPS = 16
 """Steps of a block, of which the lower quartile counts: what disturbs a step makes it longer."""
 STARTS = 15
