@@ -215,6 +215,4 @@ def _told(point: Point) -> dict[str, Scalar]:
     params |= {name: point.extra[name] for name in names if name in point.extra}
     if params.get("skipped_steps") == 0:
         del params["skipped_steps"]
-    if params.get("why") == "flat":
-        params["flat_steps"] = params["steps"]
     return params

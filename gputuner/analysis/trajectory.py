@@ -65,7 +65,7 @@ class Judgement:
 
     ``why`` names what the verdict rests on where it is not the comparison: ``short`` (too few steps), ``fp32`` (FP32
     itself diverges, or has too few runs), ``scaler`` (the gradient scale collapsed), ``not_finite``; ``flat`` where the
-    losses were compared but hardly fell.
+    losses were compared but FP32's hardly fell, so that nothing shows that anything was learnt.
     """
 
     verdict: Verdict
@@ -174,10 +174,10 @@ def _compared(losses: Losses, draws: Sequence[Losses], steps: int, bad: int | No
     tolerance = max(_factor(len(draws)) * float(ends.std(ddof=1)), _floor(line))
     end = float(end_of(losses).mean())
     apart = end - middle > tolerance
-    flat = float(line[0]) - middle < FLAT * tolerance
+    flat = not apart and float(line[0]) - middle < FLAT * tolerance
     return Judgement(
-        verdict=Verdict.APART if apart else Verdict.KEPT,
-        why="flat" if flat and not apart else "",
+        verdict=Verdict.APART if apart else Verdict.UNDECIDED if flat else Verdict.KEPT,
+        why="flat" if flat else "",
         steps=steps,
         difference=end - middle,
         tolerance=tolerance,

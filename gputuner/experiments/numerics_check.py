@@ -27,8 +27,8 @@ STAND_IN = "stand_in"
 USUAL_STEPS, LOOK_STEPS = 200, 4
 LOOK_SHARE, SMALLER_LOOKS = 0.12, 2
 """Of the budget, at most, for a look at the first steps; so many more looks are taken, at smaller batches."""
-SMALLEST_BATCH = 2
-"""No smaller one is taken for the sake of time: batch norm needs two samples."""
+SMALLEST_BATCH = 4
+"""No smaller one is taken for the sake of time: batch norm would do little else than scatter."""
 LEAST_DRAWS, FEWER_DRAWS = 2, 3
 """FP32 runs that a band needs, and that are made where time is short."""
 FIRST_BATCH, FIRST_BATCH_CPU = 32, 4

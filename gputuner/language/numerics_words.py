@@ -20,7 +20,6 @@ ADVICE: dict[str, AdviceWords] = {
             _ENDS,
             _SAME,
             N_("{alike} stayed within it too."),
-            N_("The loss hardly fell in {flat_steps} steps; a longer run tells more."),
             _SKIPS,
             N_("The largest activation, {near_value} ({near_place}), is not far from 65504, the most that FP16 holds."),
         ),

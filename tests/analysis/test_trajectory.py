@@ -45,13 +45,23 @@ def test_a_loss_below_fp32_is_no_fault():
 
 
 def test_the_tolerance_is_the_prediction_interval_of_one_more_run():
-    """Flat runs at 1.0, 1.1, 1.2: s = 0.1, t(0.975, 2) = 4.3027, so 4.3027 · 0.1 · √(4/3)."""
+    """Runs that end at 1.0, 1.1, 1.2: s = 0.1, t(0.975, 2) = 4.3027, so 4.3027 · 0.1 · √(4/3)."""
+
+    def fallen(level):
+        return [level + 10.0] * 30 + [level] * 30
+
+    draws = [fallen(level) for level in (1.0, 1.1, 1.2)]
+    judged = judge(fallen(1.1), draws)
+    assert judged.tolerance == pytest.approx(4.302653 * 0.1 * (4 / 3) ** 0.5, rel=1e-5)
+    assert judge(fallen(1.1 + 0.51), draws).verdict is Verdict.APART
+    assert judge(fallen(1.1 + 0.49), draws).verdict is Verdict.KEPT
+
+
+def test_a_loss_that_does_not_fall_shows_nothing_but_harm():
     draws = [[level] * 60 for level in (1.0, 1.1, 1.2)]
     judged = judge([1.1] * 60, draws)
-    assert judged.tolerance == pytest.approx(4.302653 * 0.1 * (4 / 3) ** 0.5, rel=1e-5)
-    assert judged.why == "flat"
-    assert judge([1.1 + 0.51] * 60, draws).verdict is Verdict.APART
-    assert judge([1.1 + 0.49] * 60, draws).verdict is Verdict.KEPT
+    assert (judged.verdict, judged.why) == (Verdict.UNDECIDED, "flat")
+    assert judge([3.0] * 60, draws).verdict is Verdict.APART
 
 
 def test_seeds_that_agree_to_the_bit_leave_room_for_rounding():

@@ -237,6 +237,17 @@ def test_a_format_that_is_too_slow_here_stays_undecided(lab):
     assert Flag.EMULATED in point.flags
 
 
+def flat(precision, place, notes):
+    return {**notes, "loss": 2.3 + 0.01 * (place % 7)}
+
+
+def test_a_loss_that_does_not_fall_leaves_it_open_and_asks_for_more_steps(lab):
+    told = played(lab, Numerics(), Trainer(change=flat))
+    assert set(verdicts(told).values()) == {"reference", "undecided"}
+    assert told.advised.advice == ()
+    assert "numerics_flat" in [question.id for question in told.advised.questions]
+
+
 def test_a_format_without_a_single_step_stays_undecided(lab):
     class Never(Trainer):
         def __call__(self, work):
