@@ -79,7 +79,7 @@ def test_a_command_is_followed_to_its_end(real, qtbot, tmp_path):
     written(page, qtbot, f"in {tmp_path}")
     page.bar.open_button.click()
     qtbot.waitUntil(lambda: bool(real.sessions.table.rows.keys), timeout=PATIENCE)
-    assert real.sessions.table.rows.cells[0][1].text == "Watch a command"
+    assert real.sessions.table.rows.cells[0][1].text == "Watch"
     real.sessions.load_plots()
     detail = real.sessions.detail
     qtbot.waitUntil(lambda: detail.content is not None, timeout=PATIENCE)

@@ -62,7 +62,7 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 14), Column(_("What"), 10), Column(_("Card"), 0), Column(_("Length"), 8, right=True)],
+            [Column(_("When"), 14), Column(_("What"), 12), Column(_("Card"), 0), Column(_("Length"), 8, right=True)],
             _("stored sessions"),
             row_height=26,
         )
@@ -339,6 +339,12 @@ def experiment_words(name: str) -> str:
             return _("Training")
         case "try":
             return _("Advice tried")
+        case "switches":
+            return _("Switches")
+        case "numerics":
+            return _("Numerics")
+        case "watch":
+            return _("Watch")
         case _:
             return question_words().get(name, name)
 
