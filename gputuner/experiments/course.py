@@ -14,6 +14,7 @@ from gputuner.model.readings import Scalar
 from gputuner.model.steps import (
     Cancelled,
     Done,
+    Followed,
     Lost,
     OutOfMemory,
     Report,
@@ -82,11 +83,11 @@ class Course:
             work = replace(work, budget_s=min(work.budget_s, max(LEAST_BUDGET_S, TRIAL_SHARE * self.left_s)))
         result = yield work
         self._count(result, cost_s)
-        if not isinstance(result, Stopped | Cancelled):
+        if not isinstance(result, Stopped | Cancelled | Followed):  # a work is performed, never followed
             self.last = result
         self.conditions = result.conditions if isinstance(result, Done) else None
         match result:
-            case Stopped() | Cancelled():
+            case Stopped() | Cancelled() | Followed():
                 raise RunEnds
             case Lost(message=message):
                 self._fresh = True
