@@ -2,6 +2,7 @@
 """The four precisions: storage type, TF32 switches, autocast."""
 
 import contextlib
+import warnings
 from typing import Any
 
 import torch
@@ -15,6 +16,13 @@ STORAGE: dict[str, torch.dtype] = {
     "fp16": torch.float16,
     "bf16": torch.bfloat16,
 }
+HALF = (torch.float16, torch.bfloat16)
+TF32_OF = ("matmul", "conv", "rnn")
+"""What has a TF32 switch of its own in torch ≥ 2.9: cuBLAS's products, cuDNN's convolutions and recurrent layers."""
+INHERITED = (
+    ("generic", "all"), ("cuda", "all"), ("mkldnn", "all"), ("mkldnn", "conv"), ("mkldnn", "rnn"),
+)  # fmt: skip
+"""Settings of torch ≥ 2.9 which reach, where they are set, what the older interface has switched off."""
 
 
 def check(device: Device, precision: str) -> None:
@@ -30,17 +38,29 @@ def check(device: Device, precision: str) -> None:
 
 
 def switch_tf32(allowed: bool) -> None:
-    """Let cuBLAS and cuDNN use TF32 for float32, or forbid it.
+    """Let cuBLAS and cuDNN (convolutions and recurrent layers) use TF32 for float32, or forbid it.
 
-    torch 2.9 deprecated ``allow_tf32`` for ``fp32_precision``; mixing the two raises there.
+    In every torch by the older of its two interfaces: after the newer one (``fp32_precision``, torch 2.9) the readers
+    of the older raise, and Inductor, Lightning and ``torch.backends.cudnn.flags`` read those. What somebody set by the
+    newer one is taken back.
     """
-    if hasattr(torch.backends.cuda.matmul, "fp32_precision"):
-        word = "tf32" if allowed else "ieee"
-        torch.backends.cuda.matmul.fp32_precision = word
-        torch.backends.cudnn.conv.fp32_precision = word  # pyright: ignore[reportAttributeAccessIssue]
-    else:
-        torch.backends.cuda.matmul.allow_tf32 = allowed
+    setter = getattr(torch._C, "_set_fp32_precision_setter", None)
+    if setter is not None:
+        for backend, operation in INHERITED:
+            setter(backend, operation, "none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch 2.9 calls the older interface deprecated
+        torch.set_float32_matmul_precision("high" if allowed else "highest")
         torch.backends.cudnn.allow_tf32 = allowed
+
+
+def tf32_allowed() -> "dict[str, bool]":
+    """Whether each of ``TF32_OF`` may use TF32, whichever interface has set it; no reader here raises or warns."""
+    getter = getattr(torch._C, "_get_fp32_precision_getter", None)
+    if getter is not None:
+        return {operation: getter("cuda", operation) == "tf32" for operation in TF32_OF}
+    cudnn = bool(torch._C._get_cudnn_allow_tf32())
+    return {"matmul": bool(torch._C._get_cublas_allow_tf32()), "conv": cudnn, "rnn": cudnn}
 
 
 def emulated(device: Device, precision: str) -> bool:

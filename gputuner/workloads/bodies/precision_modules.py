@@ -2,7 +2,9 @@
 """Which modules of a training are slower in half precision than in FP32, and which sizes half precision stumbles on.
 
 Each module that computes something itself (convolution, linear layer, normalisation, recurrent layer …) is run forward
-and backward alone, on inputs of the shapes that it meets in the training, once in FP32 and once under autocast. Of a
+and backward alone, on inputs of the shapes that it meets in the training, once in FP32 and once under autocast. There
+its inputs have the type that they arrive in under autocast: where the module before gives half precision, nothing is
+cast. Of a
 linear layer with a size that is no multiple of 8 a padded one is timed as well. Modules alike are timed once and say
 how many they are. The times do not add up to the step; they tell which operation lost.
 """
@@ -17,7 +19,7 @@ from torch import nn
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import attempted
-from gputuner.workloads.bodies.precision import autocast, switch_tf32
+from gputuner.workloads.bodies.precision import HALF, autocast, switch_tf32
 from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
@@ -56,14 +58,14 @@ class ModuleTimes:
     def __init__(self, device: Device, *, seed: int, training: str, precision: str, **params: Any) -> None:
         from gputuner.workloads.bodies.shelf import make_body
 
-        body: Any = make_body(training, device, {**params, "precision": "fp32"}, seed)
+        self._body: Any = make_body(training, device, {**params, "precision": precision}, seed)
         self._device, self._precision = device, precision
         self._step_inputs: dict[tuple[Any, ...], _Met] = {}
-        self._look(body)
         self.work: dict[str, float] = {}
 
-    def _look(self, body: Any) -> None:
-        """One forward pass, to see which shapes each module meets."""
+    def _look(self) -> None:
+        """One forward pass in the half format, to see which shapes and types each module meets."""
+        body, self._body = self._body, None  # its batch and its optimizer are not needed afterwards
         model: nn.Module = body.model
         hooks = [
             module.register_forward_pre_hook(self._hook(name))
@@ -93,7 +95,14 @@ class ModuleTimes:
         return met
 
     def parts(self, pace: Pace) -> "Iterator[Part]":
-        """Each kind of module in FP32, then in half precision; linear layers with odd sizes padded, too."""
+        """Each kind of module in FP32, then in half precision; linear layers with odd sizes padded, too.
+
+        None where a forward pass in the half format takes too long here (processors without it).
+        """
+        probe = self._body.probe(pace.left_s())
+        if probe is not None and probe.expected_s > pace.left_s():
+            return
+        self._look()
         kinds = sorted(self._step_inputs.values(), key=lambda met: -met.weight)[:MOST]
         each_s = min(USUAL_S, max(LEAST_S, pace.measure_s / max(1, 2 * len(kinds))))
         for place, met in enumerate(kinds):
@@ -104,7 +113,8 @@ class ModuleTimes:
             for size, padded, module in _padded(met.module):
                 if pace.left_s() < 0:
                     return
-                inputs = (torch.empty(*met.inputs[0].shape[:-1], module.in_features, device="meta"),)
+                like = met.inputs[0]
+                inputs = (torch.empty(*like.shape[:-1], module.in_features, dtype=like.dtype, device="meta"),)
                 bigger = _Met(met.name, module.to(self._device.name), inputs)
                 yield self._timed(bigger, module, self._precision, each_s, {"size": size, "padded": padded})
             pace.tried(place + 1, len(kinds))
@@ -120,7 +130,7 @@ class ModuleTimes:
 
         def measure() -> Part:
             switch_tf32(precision != "fp32" and self._device.tf32_native)
-            inputs = [self._input(each) for each in met.inputs]
+            inputs = [self._input(each, precision) for each in met.inputs]
             trained = [p for p in module.parameters() if p.requires_grad]
 
             def iterate() -> None:
@@ -135,10 +145,12 @@ class ModuleTimes:
 
         return attempted(self._device, params, measure)
 
-    def _input(self, like: torch.Tensor) -> torch.Tensor:
+    def _input(self, like: torch.Tensor, precision: str) -> torch.Tensor:
+        """An input such as the module meets: what is half under autocast is FP32 without."""
         if like.device.type != "meta":
             return like
-        made = torch.randn(like.shape, device=self._device.name)
+        dtype = torch.float32 if precision == "fp32" and like.dtype in HALF else like.dtype
+        made = torch.randn(like.shape, dtype=dtype, device=self._device.name)
         if like.dim() == 4 and like.is_contiguous(memory_format=torch.channels_last) and not like.is_contiguous():
             made = made.contiguous(memory_format=torch.channels_last)
         return made.requires_grad_()

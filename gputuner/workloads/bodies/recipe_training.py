@@ -8,7 +8,7 @@ from torch.nn.modules.batchnorm import _BatchNorm  # pyright: ignore[reportPriva
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
-from gputuner.workloads.bodies.precision import autocast
+from gputuner.workloads.bodies.precision import autocast, tf32_allowed
 from gputuner.workloads.bodies.recipe import Recipe, RecipeError, load, mapped, optimizer_of, tensors
 from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
@@ -65,10 +65,16 @@ class RecipeTraining(TrainingStep):
             device, batch=batch, precision=precision, channels_last=channels_last, switches=Switches(**switches)
         )
         torch.manual_seed(seed)
+        asked = _process(device)
         self._recipe: Recipe = load(recipe, folder)
         self._told: dict[str, Fact] = {}
         model = self._recipe.model.to(device.name)
-        self.build(model, _Batches(self._made(batch)), _no_loss, optimizer=optimizer_of(self._recipe))
+        batches, optimizer = _Batches(self._made(batch)), optimizer_of(self._recipe)
+        otherwise = [name for name, value in _process(device).items() if value != asked[name]]
+        if otherwise:
+            self._told["recipe_sets"] = " ".join(otherwise)
+        self._set_process()  # a rate in FP32 stays one in FP32, whatever the recipe's own code switches
+        self.build(model, batches, _no_loss, optimizer=optimizer)
 
     def _made(self, count: int) -> Any:
         """A batch of ``count`` samples on the device, laid out as asked for."""
@@ -102,6 +108,8 @@ class RecipeTraining(TrainingStep):
 
     def _facts(self) -> "dict[str, Fact]":
         facts: dict[str, Fact] = {**super()._facts(), **self._told, "batch_norm": self._has_batch_norm()}
+        if torch.are_deterministic_algorithms_enabled() or torch.backends.cudnn.deterministic:
+            facts["deterministic"] = True  # the recipe's own: no trial says anything of it, so it stays
         if self._recipe.digest:
             facts["recipe_sha256"] = self._recipe.digest
         if self._recipe.samples is not None:
@@ -110,6 +118,16 @@ class RecipeTraining(TrainingStep):
 
     def _samples(self, count: int) -> "tuple[Any, Any]":
         return self._made(count), None
+
+
+def _process(device: Device) -> "dict[str, bool]":
+    """What a trial sets for the whole process, as it is now."""
+    told = {f"tf32_{operation}": allowed for operation, allowed in tf32_allowed().items()}
+    told["cudnn_benchmark"] = torch.backends.cudnn.benchmark
+    if device.name != "cpu" and hasattr(torch.backends.cuda.matmul, "allow_fp16_accumulation"):
+        matmul: Any = torch.backends.cuda.matmul
+        told["fp16_accumulation"] = bool(matmul.allow_fp16_accumulation)
+    return told
 
 
 def _shape(found: "list[torch.Tensor]", count: int) -> "dict[str, Fact]":

@@ -56,13 +56,12 @@ class TrainingStep:
         tokens: int = 0,
     ) -> None:
         precisions.check(device, precision)
-        precisions.switch_tf32(precision != "fp32" and device.tf32_native)
-        switching.apply(device, precision, switches)
         self._device = device
         self._batch = batch
         self._precision = precision
         self._channels_last = channels_last
         self._switches = switches
+        self._set_process()
         self.work = {"samples": float(batch), **({"tokens": float(batch * tokens)} if tokens else {})}
         self._accumulate = 1
         self._queued = 0
@@ -70,6 +69,11 @@ class TrainingStep:
         self._queued_before = 0
         self._stepped_before = 0
         self._losses: list[torch.Tensor] = []
+
+    def _set_process(self) -> None:
+        """Set for the whole process what this trial says, whatever was set before."""
+        precisions.switch_tf32(self._precision != "fp32" and self._device.tf32_native)
+        switching.apply(self._device, self._precision, self._switches)
 
     def build(
         self,
@@ -292,6 +296,7 @@ class TrainingStep:
             "optimizer_as": switching.kind_of(self._optimizer, self._device),
             "autotune": torch.backends.cudnn.benchmark,
             "parameters": self._parameters,
+            "convolutional": switching.convolutional(self._model),
         }
         facts.update(self._switches.params())
         if self._accumulate > 1:
@@ -304,6 +309,8 @@ class TrainingStep:
         """How it was trained, losses of the first and the last step, and steps the scaler skipped while measured."""
         losses = [float(loss) for loss in self._losses]
         facts: dict[str, Fact] = {**self._facts(), **self._source.notes()}
+        if self._graph is not None:
+            facts["captured_peak_bytes"] = self._graph.peak_bytes
         facts["loss_finite"] = all(map(math.isfinite, losses))
         if facts["loss_finite"] and losses:
             facts["first_loss"], facts["last_loss"] = losses[0], losses[-1]

@@ -74,11 +74,55 @@ def test_c054_every_kind_of_module_is_timed_in_both_formats_on_what_it_meets(tmp
 
 
 def test_modules_alike_are_timed_once_and_counted(tmp_path):
+    """The first alone meets FP32: autocast casts its input, and no other's."""
     parts, _ = survey(
         tmp_path, layers="self.layers = nn.Sequential(*[nn.Linear(16, 16) for _ in range(5)])",
         forward="return self.layers(x)", batch="torch.randn(n, 16)",
     )  # fmt: skip
-    assert [(part.params["precision"], part.params["count"]) for part in parts] == [("fp32", 5), ("bf16", 5)]
+    told = [(part.params["module"], part.params["precision"], part.params["count"]) for part in parts]
+    assert sorted(told) == [
+        ("layers.0", "bf16", 1), ("layers.0", "fp32", 1), ("layers.1", "bf16", 4), ("layers.1", "fp32", 4),
+    ]  # fmt: skip
+
+
+def test_under_autocast_a_module_is_timed_on_the_type_that_the_one_before_it_gives(tmp_path):
+    """Else a cast would be charged to it that the training does not do; in FP32 everything is FP32."""
+    met = set()
+
+    def note(module, args):
+        if isinstance(module, torch.nn.Conv2d | torch.nn.BatchNorm2d):
+            met.add((type(module).__name__, torch.is_autocast_enabled("cpu"), args[0].dtype))
+
+    hook = torch.nn.modules.module.register_module_forward_pre_hook(note)
+    try:
+        survey(
+            tmp_path, layers="self.conv, self.norm = nn.Conv2d(1, 8, 3), nn.BatchNorm2d(8)",
+            forward="return self.norm(self.conv(x))", batch="torch.randn(n, 1, 8, 8)",
+        )  # fmt: skip
+    finally:
+        hook.remove()
+    assert met == {
+        ("Conv2d", True, torch.float32), ("BatchNorm2d", True, torch.bfloat16),
+        ("Conv2d", False, torch.float32), ("BatchNorm2d", False, torch.float32),
+    }  # fmt: skip
+
+
+def test_a_padded_layer_meets_the_type_of_the_one_it_stands_for(tmp_path):
+    met = set()
+
+    def note(module, args):
+        if isinstance(module, torch.nn.Linear) and module.in_features == 24:
+            met.add((module.out_features, torch.is_autocast_enabled("cpu"), args[0].dtype))
+
+    hook = torch.nn.modules.module.register_module_forward_pre_hook(note)
+    try:
+        survey(
+            tmp_path, layers="self.even, self.head = nn.Linear(16, 24), nn.Linear(24, 1001)",
+            forward="return self.head(self.even(x))", batch="torch.randn(n, 16)",
+        )  # fmt: skip
+    finally:
+        hook.remove()
+    assert {(size, dtype) for size, half, dtype in met if half} == {(1001, torch.bfloat16), (1008, torch.bfloat16)}
 
 
 def test_tokens_and_recurrent_layers_are_timed_too(tmp_path):

@@ -11,6 +11,7 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
+from gputuner.workloads.bodies.precision import switch_tf32, tf32_allowed  # noqa: E402
 from gputuner.workloads.bodies.recipe import RecipeError, load, mapped, optimizer_of, tensors  # noqa: E402
 from gputuner.workloads.bodies.recipe_training import RecipeTraining  # noqa: E402
 from gputuner.workloads.bodies.trial import Control, Request, Trial  # noqa: E402
@@ -319,3 +320,60 @@ def test_a_change_of_the_file_is_seen_in_its_digest(tmp_path):
     changed = load("changing_recipe.py:make", str(tmp_path)).digest
     assert len(first) == 16
     assert first == again != changed
+
+
+SWITCHES = """
+import torch
+from torch import nn
+
+torch.set_float32_matmul_precision("high")
+torch.backends.cudnn.benchmark = True
+
+def make():
+    {more}
+    return {{"model": nn.Linear(4, 1), "batch": lambda n: torch.randn(n, 4),
+            "loss": lambda model, x: model(x).mean()}}
+"""
+
+
+@pytest.fixture
+def process():
+    """Settings of the process, put back."""
+    yield
+    switch_tf32(False)
+    torch.backends.cudnn.allow_tf32, torch.backends.cudnn.benchmark = True, False
+    torch.backends.cudnn.deterministic = False
+
+
+@pytest.mark.usefixtures("process")
+def test_what_a_recipe_switches_is_told_and_switched_back_to_what_the_trial_says(tmp_path, written):
+    torch.backends.cudnn.allow_tf32 = True
+    body = training(tmp_path, written(SWITCHES.format(more="torch.backends.cudnn.allow_tf32 = True")))
+    assert tf32_allowed() == {"matmul": False, "conv": False, "rnn": False}
+    assert torch.get_float32_matmul_precision() == "highest"
+    assert torch.backends.cudnn.benchmark is False
+    assert body.notes()["recipe_sets"] == "tf32_matmul tf32_conv tf32_rnn cudnn_benchmark"
+
+
+@pytest.mark.usefixtures("process")
+def test_a_recipe_that_sets_what_the_trial_says_anyway_is_not_told(tmp_path, written):
+    assert "recipe_sets" not in training(tmp_path, written(PLAIN)).notes()
+
+
+@pytest.mark.usefixtures("process")
+@pytest.mark.skipif(not hasattr(torch._C, "_set_fp32_precision_setter"), reason="torch before 2.9 has no such switch")
+def test_a_recipe_by_the_newer_interface_leaves_nothing_behind(tmp_path, written):
+    body = training(tmp_path, written(SWITCHES.format(more='torch.backends.fp32_precision = "tf32"')))
+    assert set(tf32_allowed().values()) == {False}
+    assert body.notes()["recipe_sets"].split()[:3] == ["tf32_matmul", "tf32_conv", "tf32_rnn"]
+    body.iterate()
+    with torch.backends.cudnn.flags(enabled=True):
+        pass
+
+
+@pytest.mark.usefixtures("process")
+def test_deterministic_algorithms_are_the_recipes_own_and_stay(tmp_path, written):
+    body = training(tmp_path, written(SWITCHES.format(more="torch.backends.cudnn.deterministic = True")))
+    assert torch.backends.cudnn.deterministic is True
+    assert body.notes()["deterministic"] is True
+    assert "deterministic" not in str(body.notes()["recipe_sets"])
