@@ -8,7 +8,7 @@ from gputuner.advice.limits import brake_rule, link_rule, power_rule, thermal_ru
 from gputuner.advice.limits import memory_rule as memory_heat_rule
 from gputuner.advice.questions import OWN, command
 from gputuner.advice.watching_data import WAITING, persistent_rule, queued_rule, workers_rule
-from gputuner.advice.watching_host import HOST, batch_rule, compile_rule, optimizer_rule
+from gputuner.advice.watching_host import HOST, batch_rule, compile_rule, idle_rule, optimizer_rule
 from gputuner.advice.watching_seen import WatchedEvidence
 from gputuner.advice.watching_work import (
     BUSY,
@@ -18,6 +18,7 @@ from gputuner.advice.watching_work import (
     skipped_rule,
     tf32_rule,
 )
+from gputuner.analysis.watching_judging import enough
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
@@ -31,6 +32,7 @@ RULES: tuple[Callable[[WatchedEvidence], Sequence[Advice]], ...] = (
     compile_rule,
     batch_rule,
     optimizer_rule,
+    idle_rule,
     precision_rule,
     tf32_rule,
     memory_rule,
@@ -66,7 +68,9 @@ def advise_watched(
         spent=spent,
         fingerprint=fingerprint,
     )
-    found = [advice for rule in RULES for advice in rule(seen)]
+    main = seen.main
+    told = main is not None and enough(main)
+    found = [advice for rule in RULES for advice in rule(seen)] if told else []
     if points:
         evidence = Evidence(card=card, points=tuple(points), fingerprint=fingerprint, command="watch")
         found += [advice for rule in SHARED_RULES for advice in rule(evidence)]
@@ -76,7 +80,9 @@ def advise_watched(
 def _questions(seen: WatchedEvidence) -> list[Question]:
     """What watching cannot tell, each with the command that measures it."""
     card, main = seen.card, seen.main
-    if main is None:
+    if main is None and not seen.observed and not seen.use.cards:
+        return []  # a program that uses no card and no torch has nothing that a recipe could measure
+    if main is None or not enough(main):
         return [Question(id="watch_unseen", card=card.uuid, command=command(card, OWN))]
     busy = (WatchCause.COMPUTE, WatchCause.CARD_BUSY, WatchCause.MEMORY_BANDWIDTH, WatchCause.POWER)
     shares = {

@@ -68,6 +68,16 @@ def batch_rule(seen: WatchedEvidence) -> list[Advice]:
     ]
 
 
+def idle_rule(seen: WatchedEvidence) -> list[Advice]:
+    """``watch.idle``: the program itself waited, using no processor, while no loader was asked."""
+    share = seen.share(WatchCause.IDLE)
+    if seen.main is None or share < HOST:
+        return []
+    params: dict[str, Scalar] = {"share": share}
+    evidence = seen.ids("watch_step_time", cause=WatchCause.IDLE)
+    return [make("watch.idle", seen.card.uuid, params, evidence, confidence=Confidence.MODEL, weight=30.0 * share)]
+
+
 def optimizer_rule(seen: WatchedEvidence) -> list[Advice]:
     """``watch.fused``: the optimizer launches operations of its own for each parameter (``foreach=False``)."""
     main = seen.main

@@ -8,6 +8,8 @@ from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.points import Point
 from gputuner.model.watched import Observed, TimeSpent, TreeUse, WatchCause
 
+MOST_SHARE = 0.75
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedEvidence:
@@ -55,6 +57,9 @@ class WatchedEvidence:
 
 
 def gain_of_share(share: float, likely: float = 1.0) -> Gain:
-    """What is gained where a ``likely`` part (0–1) of a share of the time goes away; from nothing to all of it."""
-    bounded = min(0.95, max(0.0, share))
+    """What is gained where a ``likely`` part (0–1) of a share of the time goes away; from nothing to all of it.
+
+    No more than four times the rate is promised from a share alone: what stands behind it is not known then.
+    """
+    bounded = min(MOST_SHARE, max(0.0, share))
     return Gain(value=1.0 / (1.0 - bounded * likely) - 1.0, unit="fraction", low=0.0, high=1.0 / (1.0 - bounded) - 1.0)

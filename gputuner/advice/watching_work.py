@@ -53,7 +53,7 @@ def tf32_rule(seen: WatchedEvidence) -> list[Advice]:
         return []
     if not _native(seen, "tf32"):
         return []
-    params: dict[str, Scalar] = {"worked": worked}
+    params: dict[str, Scalar] = {"worked": worked, "convolutions": main.tf32_cudnn is True}
     return [
         make(
             "watch.tf32",
@@ -70,7 +70,7 @@ def tf32_rule(seen: WatchedEvidence) -> list[Advice]:
 def memory_rule(seen: WatchedEvidence) -> list[Advice]:
     """``watch.memory_retried``: the allocator had to give its blocks back; ``watch.memory_full``: little is left."""
     main = seen.main
-    taken = seen.sign("peak_of_limit")
+    taken = seen.sign("peak_of_limit") if main is not None and main.allocated_peak_bytes is not None else None
     if main is None or not seen.cuda:
         return []
     retries = main.retries or 0
@@ -86,7 +86,7 @@ def memory_rule(seen: WatchedEvidence) -> list[Advice]:
     card, model = seen.card.uuid, Confidence.MODEL
     if retries:
         return [make("watch.memory_retried", card, params, evidence, confidence=model, weight=weight, snippet=snippet)]
-    return [make("watch.memory_full", card, params, evidence, confidence=model, weight=weight, snippet=snippet)]
+    return [make("watch.memory_full", card, params, evidence, confidence=model, weight=weight)]
 
 
 def faults_rule(seen: WatchedEvidence) -> list[Advice]:

@@ -8,13 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from gputuner.analysis.watching_card import judged_by_card
 from gputuner.analysis.watching_host import judged_by_host
-from gputuner.analysis.watching_judging import Judged, headroom_left
-from gputuner.model.watched import CardUse, Observed, TimePart, TimeSpent, TreeUse, WatchCause
+from gputuner.analysis.watching_judging import Judged, enough, headroom_left
+from gputuner.model.watched import CardUse, Observed, Sign, TimePart, TimeSpent, TreeUse, WatchCause
 
 TOLD_BESIDE = 0.15
 """Share of the time from which on a second cause is worth telling."""
 SURE_FROM = 0.5
 """Share of the time from which on the largest cause is named without a doubt."""
+JUDGED = "judged_training"
+"""Sign: seconds between optimizer steps, without evaluations, that the shares are of."""
 LITTLE = 0.005
 """Smaller shares are not told."""
 NOT_NAMED = (WatchCause.SHARED, WatchCause.UNKNOWN)
@@ -26,12 +28,16 @@ def where_time_went(observed: Sequence[Observed], use: TreeUse) -> TimeSpent:
     trained = [each for each in observed if each.steps > 0 and each.training_s > 0]
     known = bool(use.cards) or use.cpu_s is not None
     by = ("hooks_and_telemetry" if known else "hooks") if trained else "telemetry"
-    judged = [_judged(each, use) for each in trained] or [_unhooked(use)]
-    weights = [each.training_s for each in trained] or [1.0]
+    told = [each for each in trained if enough(each)]
+    judged = [_judged(each, use) for each in told] or [Judged(shares={}) if trained else _unhooked(use)]
+    weights = [each.training_s for each in told] or [1.0]
     parts = _mean(judged, weights)
     named, sure = _named(parts, judged)
     left, of = headroom_left(trained, use)
     signs = {sign.name: sign for each in reversed(judged) for sign in each.signs}
+    if trained:
+        judged_s = max(each.training_s for each in told or trained)
+        signs = {JUDGED: Sign(name=JUDGED, value=judged_s, unit="s")} | signs
     return TimeSpent(
         cause=named,
         sure=sure,

@@ -1,13 +1,23 @@
 """Where the time of a training on a CUDA card went.
 
 1. Waiting for data: what the loader made the host wait while the card had nothing left to do.
-2. Waiting for the host: what else the card was idle (by its use; by its active multiprocessors, where the host launches
-   operations as fast as a host can and they fill next to nothing of the chip). Where the host itself had no core, that.
+2. Waiting for the host: what else the card was idle (by its use; where the host launches operations as fast as a host
+   can, by its active multiprocessors if they fill next to nothing of the chip, else by whether the card had caught up
+   with the host at the end of a step). Where the host itself had no core, or waited without working, that.
 3. What the card was busy: the clock lost to power or heat, and of the rest arithmetic or memory by its counters.
 """
 
 from gputuner.analysis.limits import POWER_SHARE, THERMAL, THERMAL_SHARE, share
-from gputuner.analysis.watching_judging import Judged, memory_limit, operation_s, queued_share, retried, signs_of
+from gputuner.analysis.watching_judging import (
+    Judged,
+    idle_share,
+    memory_limit,
+    operation_s,
+    peak_taken,
+    queued_share,
+    retried,
+    signs_of,
+)
 from gputuner.model.points import Conditions
 from gputuner.model.quantities import Limiter
 from gputuner.model.watched import CardUse, Observed, Sign, WatchCause
@@ -47,11 +57,14 @@ def judged_by_card(each: Observed | None, card: CardUse | None) -> Judged:
         host = max(0.0, 1.0 - busy - data)
         if host >= IDLE:
             queued = min(host, queued_share(each))
+            idle = min(host - queued, idle_share(each))
             cause, sure = _host(each, per_operation_s)
-            shares[cause] = host - queued
+            shares[cause] = host - queued - idle
             doubted |= set() if sure else {cause}
             if queued > 0:
                 shares[WatchCause.SHARED] = queued
+            if idle > 0:
+                shares[WatchCause.IDLE] = idle
         busy = max(0.0, 1.0 - data - (host if host >= IDLE else 0.0))
         lost = _lost_clock(card, conditions, busy)
         shares |= lost
@@ -88,6 +101,8 @@ def _busy(
         return 1.0 if each.behind >= MOSTLY_BEHIND else 0.0 if launching else None
     if launching and active is not None and active < FILLS_LITTLE:
         return min(use, active / FULL)
+    if launching and active is None and each is not None and each.behind is not None and each.behind < MOSTLY_BEHIND:
+        return min(use, each.behind)  # a kernel of any size counts as use; the card was done before the host was
     return use
 
 
@@ -149,7 +164,7 @@ def _signs(
     told: list[tuple[str, float | None, str]] = []
     if each is not None:
         limit = memory_limit(each)
-        reserved = each.reserved_peak_bytes
+        taken = peak_taken(each)
         told += [
             ("waiting", data, "fraction"),
             ("hidden_waiting", each.hidden_s / each.training_s if each.hidden_s else None, "fraction"),
@@ -159,7 +174,7 @@ def _signs(
             ("host_s_per_operation", per_operation_s, "s"),
             ("queued", queued_share(each) or None, "fraction"),
             ("scaler_wait", each.scaler_wait_s / each.training_s if each.scaler_wait_s else None, "fraction"),
-            ("peak_of_limit", reserved / limit if reserved is not None and limit else None, "fraction"),
+            ("peak_of_limit", taken / limit if taken is not None and limit else None, "fraction"),
             ("retries", float(each.retries) if each.retries else None, ""),
             ("out_of_memory", float(each.out_of_memory) if each.out_of_memory else None, ""),
         ]

@@ -1,11 +1,12 @@
 """Where the time of a training on the processor went, from its processor times and page faults.
 
-1. Waiting for data. 2. Of the rest: not running at all (queued behind others, or waiting for something not seen).
+1. Waiting for data. 2. Of the rest: not running at all: queued behind others for as long as the system counts it, and
+what is left waiting for something not seen.
 3. Of what ran: taking and moving new memory (the system's time for page faults, and the traffic of those pages); Python
 and dispatch, at most so much per operation; arithmetic is what is left.
 """
 
-from gputuner.analysis.watching_judging import Judged, operation_s, queued_share, signs_of
+from gputuner.analysis.watching_judging import Judged, operation_s, signs_of
 from gputuner.model.watched import Observed, TreeUse, WatchCause
 
 DISPATCH_S = 50e-6
@@ -24,6 +25,8 @@ FAULTED_BYTES_PER_S = 100e6
 """The same of the memory taken anew."""
 SWAPPED_PER_S = 20.0
 """Pages a second read back from disk from which on memory is too small."""
+SHORT_S = 1.0
+"""What ran more shortly is not judged."""
 CLEAR = 0.25
 """A cause whose share of the running time lies between this and one minus this is told with doubt."""
 
@@ -43,9 +46,12 @@ def judged_by_host(each: Observed | None, use: TreeUse) -> Judged:
         return Judged(shares=shares, signs=_signs(each, use, covered_s, None, data))
     still = (1.0 - data) * (1.0 - running)
     if still > 0:
-        cause = WatchCause.SHARED if queued_share(each) > 0 else WatchCause.HOST_OTHER
-        shares[cause] = still
-        doubted.add(cause)
+        queued = min(still, (each.queued_s or 0.0) / covered_s)
+        if queued > 0:
+            shares[WatchCause.SHARED] = queued
+        shares[WatchCause.IDLE] = still - queued
+        if each.queued_s is None:
+            doubted.add(WatchCause.IDLE)
     ran_s = (covered_s - waited_s) * running
     memory = min(1.0, _memory_s(each, covered_s) / ran_s) if ran_s > 0 else 0.0
     per_operation_s = operation_s(each, each.thread_s, each.covered_steps)
@@ -90,10 +96,10 @@ def _memory_s(each: Observed, covered_s: float) -> float:
 
 def _unhooked(use: TreeUse) -> Judged:
     """Without hooks a busy processor says nothing of what it is busy with; an idle one that something is waited for."""
-    if use.cpu_s is None or use.duration_s <= 0:
+    if use.cpu_s is None or use.duration_s < SHORT_S:
         return Judged(shares={})
     cores = use.cpu_s / use.duration_s
-    shares = {WatchCause.HOST_OTHER: 1.0 - cores} if cores < 0.5 else {}
+    shares = {WatchCause.IDLE: 1.0 - cores} if cores < 0.5 else {}
     return Judged(
         shares=shares,
         signs=signs_of(("cores_busy", cores, ""), ("cores", use.cores, "")),

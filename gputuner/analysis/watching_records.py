@@ -14,6 +14,8 @@ NOTE_S = 5e-6
 NOTES_PER_STEP = 2
 MOST_SERIES = 2000
 """Lines in the series of steps; of more every second one, and so on."""
+MOST_BESIDE, BESIDE_S = 1.25, 0.02
+"""A line is taken for one of steps alone while it is not longer than its steps by more than a quarter and 20 ms."""
 MOST_STEPS = 20_000
 """Step times that a spread is made of."""
 
@@ -117,9 +119,9 @@ def _times(windows: Sequence[Line], started: float | None) -> dict[str, Any]:
 
 
 def _sums(windows: Sequence[Line]) -> dict[str, Any]:
-    """Sums and spreads over the settled lines; processor time and faults of those without an evaluation."""
+    """Sums and spreads over the settled lines; processor time and faults of those that hold steps and nothing else."""
     settled = _settled(windows)
-    plain = [window for window in settled if not _sum([window], "other_s")]
+    plain = [window for window in settled if _steps_only(window)]
     steps, training_s = int(_sum(settled, "steps")), _sum(settled, "training_s")
     samples, batches = int(_sum(settled, "samples")), int(_sum(settled, "batches"))
     step_s = [us / 1e6 for window in settled for us in map(_number, _list(window.get("step_us"))) if us and us > 0]
@@ -162,6 +164,12 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
         "scaler_wait_s": min(_sum(settled, "scaler_s"), training_s),
         "own_s": _sum(plain, "own_s") + NOTE_S * (NOTES_PER_STEP * plain_steps + _sum(plain, "batches")),
     }
+
+
+def _steps_only(window: Line) -> bool:
+    """Whether a line covers steps alone: no evaluation, nor what came after the last step."""
+    length_s, training_s = _sum([window], "s"), _sum([window], "training_s")
+    return not _sum([window], "other_s") and length_s <= MOST_BESIDE * training_s + BESIDE_S
 
 
 def _known(windows: Sequence[Line], name: str) -> float | None:

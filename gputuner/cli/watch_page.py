@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gputuner.analysis.watching import where_time_went
+from gputuner.analysis.watching_judging import enough
 from gputuner.cli import document, results
 from gputuner.cli.output import Output
 from gputuner.cli.running import Found
 from gputuner.language import numbers, watch
-from gputuner.language.words import _, listed
+from gputuner.language.words import _
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.codec import to_builtins
@@ -41,15 +42,19 @@ def show(output: Output, result: Result, exit_code: int) -> None:
         show_ended(output, result.ended)
     found = result.found
     if result.ended is not None and found is not None:
-        show_judged(output, result.ended, found.advice, found.questions)
+        show_judged(output, result.ended, found.advice, found.questions, whole=result.trouble is None)
     results.show_end(output, Outcome.COMPLETED, result.origin, result.path)  # what went wrong has been told
 
 
 def show_ended(output: Output, ended: CommandEnded) -> None:
     """Where the time of a command went, its facts, its processes, and what watching cost."""
     spent = where_time_went(ended.observed, ended.use)
+    if failed := ended.exit_code not in (None, 0):
+        output.line(watch.ending(ended.exit_code, ended.signal))
     output.heading(_("Where the time went"))
     output.line(watch.bound_by(spent))
+    if covered := watch.covered(spent, ended):
+        output.line(covered)
     if spent.parts:
         output.show(watch.parts_table(spent))
     for entry in spent.signs:
@@ -60,12 +65,17 @@ def show_ended(output: Output, ended: CommandEnded) -> None:
     _show_trainings(output, ended.observed)
     output.heading(_("The command"))
     output.pairs(_pairs(ended, spent))
-    output.line(watch.ending(ended.exit_code, ended.signal))
+    if not failed:
+        output.line(watch.ending(ended.exit_code, ended.signal))
 
 
-def show_judged(output: Output, ended: CommandEnded, advice: Sequence[Advice], questions: Sequence[Question]) -> None:
-    """What would help, and what to measure."""
-    if advice or any(entry.steps for entry in ended.observed):
+def show_judged(
+    output: Output, ended: CommandEnded, advice: Sequence[Advice], questions: Sequence[Question], *, whole: bool = True
+) -> None:
+    """What would help, and what to measure; ``whole`` False: the watching ended before advice was made."""
+    if not whole and not advice:
+        output.line(_("No advice could be made, since the watching did not come to its end."))
+    elif advice or any(enough(entry) for entry in ended.observed):
         results.show_advice(output, advice, model="")
     results.show_questions(output, questions)
 
@@ -94,7 +104,10 @@ def _show_trainings(output: Output, observed: Sequence[Observed]) -> None:
 def _no_hooks(ended: CommandEnded) -> str:
     if not ended.hooks:
         return _("Its Python was not looked into (--no-inject).")
-    return _("No training step of torch was seen in it, so it was judged from outside alone.")
+    return _(
+        "No training step of torch was seen in it: it made none, or its Python could not be looked into. "
+        "It was judged from outside alone."
+    )
 
 
 def _pairs(ended: CommandEnded, spent: TimeSpent) -> list[tuple[str, str]]:
@@ -110,9 +123,7 @@ def _pairs(ended: CommandEnded, spent: TimeSpent) -> list[tuple[str, str]]:
     rows += [(_("card"), text) for text in watch.card_lines(ended)]
     if ended.left_running:
         rows.append((_("still running"), watch.left_running(ended.left_running)))
-    share = ended.own_cpu_s / use.duration_s if use.duration_s > 0 else 0.0
-    cost = _("{share} of one core").format(share=numbers.value(share, "fraction"))
-    rows.append((_("watching took"), listed((numbers.value(ended.own_cpu_s, "s"), cost))))
+    rows.append((_("watching took"), watch.cost(ended)))
     return [(name, text) for name, text in rows if text]
 
 

@@ -8,7 +8,7 @@ from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language import numbers, watch
-from gputuner.language.words import _, listed
+from gputuner.language.words import _
 from gputuner.model.events import CommandEnded
 from gputuner.model.watched import TimeSpent, WatchCause
 
@@ -68,6 +68,7 @@ def page_pairs(ended: CommandEnded, spent: TimeSpent) -> Pairs:
     rows = [
         (_("end"), watch.ending(ended.exit_code, ended.signal)),
         (_("took"), numbers.value(use.duration_s, "s")),
+        (_("shares"), watch.covered(spent, ended)),
         (_("processes"), watch.processes(ended)),
         (_("processor"), "" if cores is None else _("{n} cores busy on average").format(n=numbers.number(cores, 2))),
         (_("memory of the host"), numbers.value(use.rss_peak_bytes, "bytes") if use.rss_peak_bytes else ""),
@@ -79,9 +80,7 @@ def page_pairs(ended: CommandEnded, spent: TimeSpent) -> Pairs:
     for entry in trained[:TRAININGS]:
         several = f"{watch.who(entry)} · " if len(trained) > 1 else ""
         rows += [(f"{several}{name}", told) for name, told in watch.facts(entry)]
-    share = ended.own_cpu_s / use.duration_s if use.duration_s > 0 else 0.0
-    cost = _("{share} of one core").format(share=numbers.value(share, "fraction"))
-    rows.append((_("watching took"), listed((numbers.value(ended.own_cpu_s, "s"), cost))))
+    rows.append((_("watching took"), watch.cost(ended)))
     return tuple((name, told) for name, told in rows if told)
 
 

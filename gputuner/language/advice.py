@@ -15,7 +15,14 @@ from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
 
-SWITCHED = {"switches.best": ("keep",), "switches.memory": ("reserved", "free")}
+SWITCHED = {
+    "switches.best": ("keep",),
+    "switches.memory": ("reserved", "free"),
+    "watch.cores_taken": ("own",),
+    "watch.tf32": ("convolutions",),
+    "watch.workers": ("waits",),
+    "watch.workers_short": ("waits",),
+}
 """Rules with variants, by the params that tell them."""
 
 

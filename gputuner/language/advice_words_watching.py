@@ -4,6 +4,9 @@ from gputuner.language.advice_form import AdviceWords
 from gputuner.language.words import N_
 
 _WAITING = N_("Waiting for data took {waiting:fraction} of the time; a step took {step_s:s}.")
+_LOADER_WAITS = N_(
+    "Loading mostly waited itself and left the processor idle, so more processes than cores ({cores}) are of use."
+)
 _LAUNCHES = N_(
     "A step's forward pass is {operations} operations of {operation_s:s} each: the host launches, "
     "and little is computed in between."
@@ -19,14 +22,25 @@ ADVICE: dict[str, AdviceWords] = {
     "watch.workers_short": AdviceWords(
         title=N_("num_workers={workers} for the DataLoader"),
         action=N_("Give the DataLoader num_workers={workers} instead of {now}; samples must get cheaper as well."),
-        why=(_WAITING, N_("More would be needed to keep up with the step, but {cores} cores are there.")),
+        why=(_WAITING, N_("More would be needed to keep up with the step; cores: {cores}.")),
+    ),
+    "watch.workers:waits": AdviceWords(
+        title=N_("num_workers={workers} for the DataLoader"),
+        action=N_("Give the DataLoader num_workers={workers} instead of {now}."),
+        why=(_WAITING, _LOADER_WAITS),
+    ),
+    "watch.workers_short:waits": AdviceWords(
+        title=N_("num_workers={workers} for the DataLoader"),
+        action=N_("Give the DataLoader num_workers={workers} instead of {now}, and try more if that helps."),
+        why=(_WAITING, _LOADER_WAITS),
     ),
     "watch.loading_slow": AdviceWords(
         title=N_("Make samples cheaper to load"),
         action=N_(
-            "Store them decoded or smaller, decode on the card, or keep them in memory: more processes do not help."
+            "Store them decoded or smaller, decode on the card, or keep them in memory. More processes help only where "
+            "loading waits for storage or network."
         ),
-        why=(_WAITING, N_("{now} processes load on {cores} cores.")),
+        why=(_WAITING, N_("Loader processes: {now}; cores: {cores}.")),
     ),
     "watch.persistent_workers": AdviceWords(
         title=N_("Keep the loader's processes"),
@@ -35,10 +49,31 @@ ADVICE: dict[str, AdviceWords] = {
     ),
     "watch.cores_taken": AdviceWords(
         title=N_("Too few cores"),
+        action=N_("Stop what else uses the cores, or give the training more of them."),
+        why=(
+            N_("The training was ready to run and had no core {queued:fraction} of the time."),
+            N_("Its threads: {threads}; its loader processes: {workers}; cores: {cores}."),
+        ),
+    ),
+    "watch.cores_taken:own": AdviceWords(
+        title=N_("Too few cores"),
         action=N_("Run fewer threads or processes at once, or stop what else uses the cores."),
         why=(
             N_("The training was ready to run and had no core {queued:fraction} of the time."),
-            N_("It has {threads} threads and {workers} loader processes on {cores} cores."),
+            N_("Its threads: {threads}; its loader processes: {workers}; cores: {cores}."),
+        ),
+    ),
+    "watch.idle": AdviceWords(
+        title=N_("Find what the program waits for"),
+        action=N_(
+            "Look at what it does beside its steps (checkpoints, uploads, pauses, other programs), and do it in the "
+            "background."
+        ),
+        why=(
+            N_(
+                "For {share:fraction} of the time it neither computed, nor waited for its loader, nor for a core: "
+                "it waited for something that was not seen."
+            ),
         ),
     ),
     "watch.compile": AdviceWords(
@@ -70,9 +105,17 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Let matrix products in FP32 use TF32; measure what it gains before you keep it."),
         why=(N_("TF32 was off for matrix products, and computing took {worked:fraction} of the time."),),
     ),
+    "watch.tf32:convolutions": AdviceWords(
+        title=N_("Allow TF32 for matrix products"),
+        action=N_("Let matrix products in FP32 use TF32; measure what it gains before you keep it."),
+        why=(
+            N_("TF32 was off for matrix products, and computing took {worked:fraction} of the time."),
+            N_("Convolutions had it already: a network of these gains next to nothing."),
+        ),
+    ),
     "watch.memory_full": AdviceWords(
         title=N_("Memory is nearly full"),
-        action=N_("Take a smaller batch, or let blocks grow in place; longer samples may not fit."),
+        action=N_("Take a smaller batch: longer samples may not fit."),
         why=(N_("The peak took {taken:fraction} of the memory."),),
     ),
     "watch.memory_retried": AdviceWords(

@@ -21,7 +21,11 @@ SENTENCES: dict[str, str] = {
         "It is bound by the host: many small operations, each launched by Python, leave the card waiting."
     ),
     "host_other": N_("It is bound by the host: Python does other work between the steps."),
-    "compute": N_("It is bound by computing: the hardware is at work, which is as it should be."),
+    "idle": N_(
+        "It waits for something else than its loader, and uses no processor meanwhile: storage, the network, "
+        "another program, or a pause of its own."
+    ),
+    "compute": N_("It is bound by computing: the hardware is at work."),
     "memory_capacity": N_("It is short of memory: the allocator has to give blocks back and ask again, or it fails."),
     "memory_bandwidth": N_(
         "It is bound by the memory's bandwidth: its operations read and write more than they compute."
@@ -33,10 +37,13 @@ SENTENCES: dict[str, str] = {
     "unknown": N_("What it is bound by cannot be told from what was seen."),
 }
 """What a training is bound by."""
+_TOO_LITTLE = N_("Too little of its training was seen to tell what it is bound by.")
 _IDLE_CARD = N_("The card had nothing to do for most of the time: it waited for the host.")
 _IDLE = N_("It mostly waited, for storage, the network or other programs: the processor was idle for most of the time.")
 """The same of a command that was seen from outside alone."""
+JUDGED = "judged_training"
 SIGNS: dict[str, str] = {
+    JUDGED: N_("time between training steps that was looked at"),
     "waiting": N_("waiting for data"),
     "hidden_waiting": N_("waiting for data while the card works"),
     "first_batch": N_("waiting for the first batch of an epoch"),
@@ -69,6 +76,10 @@ BY: dict[str, str] = {
     "telemetry": N_("from telemetry alone"),
 }
 _AUTOCAST = {"float16": "FP16", "bfloat16": "BF16", "float32": "FP32", "float64": "FP64"}
+_NEARLY_ALL = 0.9
+"""Share of the command's time from which on its training is as good as all of it."""
+_SHARE_FROM_S = 2.0
+"""Shorter commands are over before what watching takes once is spread over them."""
 _SEVERAL = 3
 """Processes that are named in a table; the rest are counted."""
 
@@ -81,8 +92,10 @@ def cause(name: str) -> str:
 def bound_by(spent: "TimeSpent") -> str:
     """What the training is bound by, and how sure that is."""
     text = _(SENTENCES.get(spent.cause, SENTENCES["unknown"]))
-    if spent.by == "telemetry" and spent.cause == "host_other":
+    if spent.by == "telemetry" and spent.cause in ("host_other", "idle"):
         text = _(_IDLE_CARD) if any(entry.name == "gpu_utilisation" for entry in spent.signs) else _(_IDLE)
+    if spent.cause == "unknown" and [entry.name for entry in spent.signs] == [JUDGED]:
+        text = _(_TOO_LITTLE)
     if not spent.sure and spent.cause != "unknown":
         text = _("Likely: {sentence}").format(sentence=text)
     if spent.beside is not None:
@@ -112,6 +125,19 @@ def parts_table(spent: "TimeSpent") -> Table:
     return Table(headers=(_("where the time went"), _("share")), rows=rows, right=(1,))
 
 
+def covered(spent: "TimeSpent", ended: "CommandEnded") -> str:
+    """What the shares are of, where that is not nearly all of the time that the command took; else empty."""
+    judged = next((entry.value for entry in spent.signs if entry.name == JUDGED), None)
+    if judged is None or judged >= _NEARLY_ALL * ended.use.duration_s:
+        return ""
+    times = {"training": value(judged, "s"), "whole": value(ended.use.duration_s, "s")}
+    evaluated_s = max((entry.other_s for entry in ended.observed), default=0.0)
+    if evaluated_s > 0:
+        text = _("This is about {training} between training steps; the command took {whole}, evaluations {evaluated}.")
+        return text.format(**times, evaluated=value(evaluated_s, "s"))
+    return _("This is about {training} between training steps; the command took {whole}.").format(**times)
+
+
 def headroom(spent: "TimeSpent") -> str:
     """How much memory was left; empty where it is not known."""
     if spent.headroom_bytes is None or spent.headroom_of_bytes is None:
@@ -131,7 +157,7 @@ def settings_of(observed: "Observed") -> tuple[tuple[str, str], ...]:
     rows = (
         (_("batch"), _batch(observed)),
         (_("number format"), precision(observed)),
-        (_("data loader"), listed(loader(entry) for entry in observed.loaders)),
+        (_("data loader"), listed(dict.fromkeys(loader(entry) for entry in observed.loaders))),
         (_("optimizer"), _optimizer(observed)),
         (_("compiled"), _switch(observed.compiled)),
         (_("cuDNN autotuner"), _switch(observed.cudnn_benchmark)),
@@ -146,7 +172,7 @@ def trainings_table(observed: "Sequence[Observed]") -> Table:
     rows = tuple(
         (
             who(entry),
-            str(entry.steps),
+            str(entry.steps) if entry.ended else _("at least {n}").format(n=entry.steps),
             value(entry.step_s.median, "s") if entry.step_s is not None else "",
             value(entry.rate_per_s, "samples/s") if entry.rate_per_s is not None else "",
             value(entry.waited_s / entry.training_s, "fraction") if entry.training_s > 0 and entry.batches else "",
@@ -163,7 +189,7 @@ def precision(observed: "Observed") -> str:
     parts = [names.get(observed.parameter_dtype or "", observed.parameter_dtype or "")]
     if observed.autocast and observed.autocast != "off":
         parts.append(_("autocast {format}").format(format=_AUTOCAST.get(observed.autocast, observed.autocast)))
-    elif observed.autocast == "off":
+    elif observed.autocast == "off" and observed.steps:
         parts.append(_("without autocast"))
     if observed.device == "cuda" and observed.tf32_matmul is not None:
         tf32 = PRECISIONS["tf32"]
@@ -224,6 +250,15 @@ def card_lines(ended: "CommandEnded") -> tuple[str, ...]:
 def left_running(count: int) -> str:
     """Processes of the command that live on after its end."""
     return ngettext("{n} process of it goes on", "{n} processes of it go on", count).format(n=count)
+
+
+def cost(ended: "CommandEnded") -> str:
+    """Processor time that watching took; its share of the time only where that was long enough for one."""
+    took = value(ended.own_cpu_s, "s")
+    if ended.use.duration_s < _SHARE_FROM_S:
+        return took
+    share = value(ended.own_cpu_s / ended.use.duration_s, "fraction")
+    return listed((took, _("{share} of one core").format(share=share)))
 
 
 def now_line(event: "CommandSampled") -> str:
@@ -290,13 +325,15 @@ def _card_line(use: "CardUse") -> str:
 def _steps(observed: "Observed") -> str:
     if not observed.steps:
         return ""
-    parts = [str(observed.steps)]
+    parts = [str(observed.steps) if observed.ended else _("at least {n}").format(n=observed.steps)]
     if observed.by_batches:
         parts.append(_("batches, for no optimizer step was seen"))
     if observed.step_s is not None:
-        parts.append(_("{time} each").format(time=value(observed.step_s.median, "s")))
+        parts.append(_("median {time}").format(time=value(observed.step_s.median, "s")))
     if observed.rate_per_s is not None:
         parts.append(value(observed.rate_per_s, "samples/s"))
+    if not observed.ended:
+        parts.append(_("its end was not seen: the last ones are missing"))
     if observed.skipped_steps:
         parts.append(ngettext("{n} skipped", "{n} skipped", observed.skipped_steps).format(n=observed.skipped_steps))
     return listed(parts)

@@ -6,6 +6,7 @@ CAUSES: dict[str, str] = {
     "data": N_("waiting for data"),
     "host_launch": N_("the host, launching work"),
     "host_other": N_("other work of the host"),
+    "idle": N_("waiting for something else"),
     "compute": N_("computing"),
     "memory_capacity": N_("too little memory"),
     "memory_bandwidth": N_("reading and writing memory"),

@@ -176,6 +176,8 @@ class WatchCause(StrEnum):
     """The host launches many short operations, and the card (or the arithmetic) waits for it."""
     HOST_OTHER = "host_other"
     """The card waits for the host, for something else than launches."""
+    IDLE = "idle"
+    """The program itself waits, using no processor: it sleeps, or for storage, the network, another program."""
     COMPUTE = "compute"
     MEMORY_CAPACITY = "memory_capacity"
     """Memory is nearly full: blocks are given back and taken anew, or pages are swapped."""

@@ -203,3 +203,44 @@ def test_ranks_are_weighed_by_their_time():
 def test_parts_sum_to_one():
     for told in (spent(CUDA, CARD), spent(HOST), spent(None), spent(replace(CUDA, waited_s=3.0), used(CARD, 0.5))):
         assert sum(part.share for part in told.parts) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_pause_of_the_programs_own_is_not_put_down_to_others():
+    """2 s of steps and 4 s of sleep beside other jobs: 17 % without a core were told as 90 % of others."""
+    told = spent(replace(HOST, operations_per_step=10.0, cpu_s=1.3, thread_s=1.3, queued_s=1.7))
+    assert shares(told)[WatchCause.SHARED] == pytest.approx(0.17)
+    assert shares(told)[WatchCause.IDLE] == pytest.approx(0.7)
+    assert (told.cause, told.sure) == (WatchCause.IDLE, True)
+
+
+def test_a_host_that_sleeps_before_an_idle_card_does_no_work():
+    told = spent(replace(CUDA, cpu_s=2.0, thread_s=2.0, queued_s=0.5), used(CARD, 0.2))
+    assert told.cause is WatchCause.IDLE
+    assert shares(told)[WatchCause.IDLE] == pytest.approx(0.75)
+
+
+def test_a_card_that_is_always_done_before_the_host_is_not_computing_whatever_its_use():
+    """Cards without counters: a kernel of any size is use; 600 operations in 12 ms, each done before the next."""
+    seen = replace(CUDA, operations_per_step=5000.0, behind=0.0)
+    told = spent(seen, used(CARD, 0.97, memory_utilisation=0.3))
+    assert told.cause is WatchCause.HOST_LAUNCH
+    told = spent(replace(seen, behind=0.95), used(CARD, 0.97, memory_utilisation=0.3))
+    assert told.cause is WatchCause.COMPUTE
+
+
+def test_what_the_allocator_keeps_counts_as_left():
+    seen = replace(CUDA, reserved_peak_bytes=23 * GIB, allocated_peak_bytes=10 * GIB)
+    told = spent(seen, replace(CARD, memory_used_peak_bytes=24 * GIB))
+    assert told.headroom_bytes == 13 * GIB
+    assert next(sign.value for sign in told.signs if sign.name == "peak_of_limit") == pytest.approx(10 / 24)
+
+
+@pytest.mark.parametrize("little", [{"training_s": 0.3}, {"timed_steps": 1}])
+def test_too_little_is_not_judged(little: dict[str, float]):
+    told = spent(replace(HOST, **little), cpu_s=1.0)
+    assert (told.cause, [sign.name for sign in told.signs]) == (WatchCause.UNKNOWN, ["judged_training"])
+
+
+def test_a_command_of_a_moment_is_not_judged():
+    assert where_time_went((), TreeUse(duration_s=0.007, cpu_s=0.001)).cause is WatchCause.UNKNOWN
+    assert where_time_went((), TreeUse(duration_s=7.0, cpu_s=1.0)).cause is WatchCause.IDLE

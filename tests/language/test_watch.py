@@ -61,7 +61,7 @@ def test_an_idle_card_is_told_otherwise_than_an_idle_processor():
     card = watch.bound_by(
         spent(WatchCause.HOST_OTHER, signs=(Sign(name="gpu_utilisation", value=0.1, unit="fraction"),), **outside)
     )
-    host = watch.bound_by(spent(WatchCause.HOST_OTHER, **outside))
+    host = watch.bound_by(spent(WatchCause.IDLE, **outside))
     assert "The card had nothing to do" in card
     assert "It mostly waited" in host
 
@@ -111,10 +111,11 @@ def test_facts_of_a_training_on_a_card():
         scaled=False,
         allocated_peak_bytes=6 * GIB,
         reserved_peak_bytes=7 * GIB,
-        loaders=(LoaderSeen(num_workers=4, prefetch_factor=2, pin_memory=True, persistent_workers=False),),
+        ended=True,
+        loaders=(LoaderSeen(num_workers=4, prefetch_factor=2, pin_memory=True, persistent_workers=False),) * 2,
     )
     assert dict(watch.facts(observed)) == {
-        "steps": "1000, 50 ms each, 640 samples/s, 2 skipped",
+        "steps": "1000, median 50 ms, 640 samples/s, 2 skipped",
         "batch": "32, 4 accumulated for a step",
         "number format": "FP32, autocast BF16, TF32 off",
         "data loader": "4 workers (prefetch 2, pinned)",
@@ -179,11 +180,37 @@ def test_how_it_ended(code, number, told):
 def test_ranks_with_the_same_settings_share_a_table():
     ranks = [
         Observed(
-            pid=10 + rank, rank=rank, program="train.py", steps=100 + rank, training_s=10.0, waited_s=2.5, batches=9
+            pid=10 + rank,
+            rank=rank,
+            program="train.py",
+            steps=100 + rank,
+            training_s=10.0,
+            waited_s=2.5,
+            batches=9,
+            ended=rank == 1,
         )
         for rank in range(2)
     ]
     table = watch.trainings_table(ranks)
     assert table.headers == ("training", "steps", "waiting for data")
-    assert table.rows == (("train.py, rank 0", "100", "25 %"), ("train.py, rank 1", "101", "25 %"))
+    assert table.rows == (("train.py, rank 0", "at least 100", "25 %"), ("train.py, rank 1", "101", "25 %"))
     assert watch.settings_of(ranks[0]) == watch.settings_of(ranks[1])
+
+
+def test_what_the_shares_are_of_is_told_where_it_is_not_all():
+    signs = (Sign(name="judged_training", value=6.0, unit="s"),)
+    told = watch.covered(spent(signs=signs), ended(observed=(Observed(pid=1, steps=9, other_s=2.0),)))
+    assert told == "This is about 6 s between training steps; the command took 1 min, evaluations 2 s."
+    assert watch.covered(spent(signs=(Sign(name="judged_training", value=57.0, unit="s"),)), ended()) == ""
+    assert watch.covered(spent(), ended()) == ""
+
+
+def test_too_little_is_told_as_such():
+    signs = (Sign(name="judged_training", value=0.3, unit="s"),)
+    assert watch.bound_by(spent(WatchCause.UNKNOWN, sure=False, signs=signs)).startswith("Too little of its training")
+
+
+def test_what_a_moments_command_cost_is_no_share():
+    assert "core" in watch.cost(ended(own_cpu_s=0.6))
+    moment = ended(use=TreeUse(duration_s=0.007), own_cpu_s=0.07)
+    assert watch.cost(moment) == "70 ms"

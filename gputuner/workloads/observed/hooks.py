@@ -43,6 +43,9 @@ def install(torch) -> Watch:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=watch.forked)
     atexit.register(_end, watch)
+    _wrap(os, "_exit", _before(watch, Watch.end))  # the end of a child that multiprocessing forked
+    for name in ("execv", "execve"):
+        _wrap(os, name, _before(watch, Watch.leave))
     return watch
 
 
@@ -205,6 +208,23 @@ def _scaler_step(watch: Watch):
             return result
 
         return step
+
+    return make
+
+
+def _before(watch: Watch, tell):
+    """What ends a process, or makes it another program, without Python's own end; an exec may fail and go on."""
+
+    def make(original):
+        def ending(*args, **kwargs):
+            try:
+                tell(watch)
+            except Exception as error:
+                if not watch.fail(error):
+                    raise
+            return original(*args, **kwargs)
+
+        return ending
 
     return make
 

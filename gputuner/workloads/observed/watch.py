@@ -56,7 +56,7 @@ class Watch:
     def _begin(self) -> None:
         self.notes = []
         self.due_s = time.perf_counter()  # when the notes are to be summed …
-        self.late_s = self.due_s  # … if no optimizer steps
+        self.late_s = self.due_s + UNSTEPPED * FIRST_PERIOD_S  # … if no optimizer steps
         self._line_s = self.due_s  # when the next line is due
         self.card = Card(self._torch)
         self._lock = threading.Lock()
@@ -70,6 +70,7 @@ class Watch:
         self._optimizer = None
         self._facts = {}
         self._lines = 0
+        self._over = False
         self.asked = 0
         self.size = None
         self._usage = usage()
@@ -122,11 +123,19 @@ class Watch:
             self._opened[id(iterator)] = self._loaders.index(seen)
 
     def end(self) -> None:
-        """The program ends."""
-        if self.on and (self._record.begun or self.notes):
-            self.flush(time.perf_counter(), ending=True)
+        """The program ends; once."""
+        if self.leave() and not self._over:
+            self._over = True
             self.card.forget()
             self._record.write({"k": "end", "t": round(time.time(), 3)})
+
+    def leave(self) -> bool:
+        """The program may be about to end or to become another: write down what was noted; whether there is any."""
+        if not self.on or self._over or not (self._record.begun or self.notes):
+            return False
+        self._facts = {}
+        self.flush(time.perf_counter(), ending=True)
+        return True
 
     def flush(self, now_s: float, *, ending: bool = False) -> None:
         """Sum up, and write a line if one is due. Whoever comes while another thread does so, need not."""

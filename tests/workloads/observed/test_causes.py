@@ -11,7 +11,7 @@ from tests.workloads.observed.program import run
 pytestmark = pytest.mark.torch
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SECONDS = "4"
+SECONDS = "6"
 CAUSES = {
     "data_starved": WatchCause.DATA,
     "launch_bound": WatchCause.HOST_LAUNCH,

@@ -228,3 +228,44 @@ def test_nobody_else_can_read_the_records(tmp_path: Path):
     run(STEPS, tmp_path)
     (file,) = (tmp_path / "records").glob("*.jsonl")
     assert os.stat(file).st_mode & 0o077 == 0
+
+
+ENDS = """
+import os, sys, torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def train(steps):
+    for _ in range(steps):
+        model(torch.ones(2, 4)).sum().backward()
+        optimizer.step()
+if sys.argv[1] == "exit":
+    train(150)
+    os._exit(7)
+if sys.argv[1] == "exec":
+    train(150)
+    try:
+        os.execv("nowhere", ["nowhere"])
+    except FileNotFoundError:
+        train(50)
+    os.execvp(sys.executable, [sys.executable, "-c", "print('another')"])
+import multiprocessing
+context = multiprocessing.get_context("fork")
+children = [context.Process(target=train, args=(60,)) for _ in range(2)]
+for child in children: child.start()
+for child in children: child.join()
+sys.exit(sum(child.exitcode for child in children))
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "steps", "ended"),
+    [("exit", 7, [150], [True]), ("exec", 0, [200], [False]), ("fork", 0, [60, 60], [True, True])],
+)
+def test_steps_before_an_end_that_python_does_not_see_are_written(
+    tmp_path: Path, how: str, code: int, steps: list[int], ended: list[bool]
+):
+    told = run(ENDS, tmp_path, how, warn="ignore")
+    assert (told.code, told.err) == (code, "")
+    assert [each.steps for each in told.observed] == steps
+    assert [each.ended for each in told.observed] == ended
+    assert {each.optimizer for each in told.observed} == {"SGD"}
