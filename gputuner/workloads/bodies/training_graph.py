@@ -25,6 +25,10 @@ def make_capturable(optimizer: torch.optim.Optimizer) -> None:
 class GraphedStep:
     """A captured step.
 
+    ``peak_bytes`` is the peak of what was allocated over the steps before the capture and the capture itself. Replays
+    allocate nothing: what they compute in stays in the graph's own pool, which the allocator no longer counts as
+    allocated, so that a peak read later holds neither activations nor gradients.
+
     Args:
         step: a whole step as it is run before the capture; it queues work only.
         captured: forward and backward, and the optimizer's step where ``after`` does not do it; gives the loss.
@@ -37,6 +41,7 @@ class GraphedStep:
     def __init__(
         self, step: "Callable[[], None]", captured: "Callable[[], torch.Tensor]", after: "Callable[[], None]"
     ) -> None:
+        torch.cuda.reset_peak_memory_stats()
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -47,6 +52,7 @@ class GraphedStep:
         self._graph = torch.cuda.CUDAGraph()
         with blamed_on("the step cannot be captured in a CUDA graph"), torch.cuda.graph(self._graph):
             self.loss = captured()
+        self.peak_bytes = torch.cuda.max_memory_allocated()
 
     def replay(self) -> torch.Tensor:
         """Queue one step; the loss, which the next replay overwrites."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.modules.conv import _ConvNd  # pyright: ignore[reportPrivateUsage]
 from torch.overrides import TorchFunctionMode
 
 from gputuner.workloads.bodies import failures
@@ -123,6 +124,21 @@ def with_kind(optimizer: torch.optim.Optimizer, kind: str) -> torch.optim.Optimi
         if failures.classify(err) in NOT_OF_THE_SWITCH:
             raise
         raise UnsupportedError(f"the optimizer {name} cannot be {kind} here: {failures.described(err)[0]}") from err
+
+
+def convolutional(model: torch.nn.Module) -> bool:
+    """Whether convolutions and recurrent layers, which torch computes in TF32 by default, hold most of its weights.
+
+    Compared with linear layers, whose products are FP32 by default.
+    """
+    held = {"cudnn": 0, "linear": 0}
+    for module in model.modules():
+        own = sum(weight.numel() for weight in module.parameters(recurse=False))
+        if isinstance(module, (_ConvNd, torch.nn.RNNBase)):
+            held["cudnn"] += own
+        elif isinstance(module, (torch.nn.Linear, torch.nn.MultiheadAttention)):
+            held["linear"] += own
+    return held["cudnn"] > held["linear"]
 
 
 def kind_of(optimizer: torch.optim.Optimizer, device: Device) -> str:

@@ -280,6 +280,9 @@ class Trial:
     def _message(self, span: tuple[int, int], *, notes: "dict[str, Fact]", error: float | None) -> dict[str, Any]:
         memory = self._device.memory()
         told = {**notes, **self._notes}
+        captured = notes.get("captured_peak_bytes")
+        if isinstance(captured, int):  # a captured step holds this for good; its replays allocate nothing
+            memory = {**memory, "allocated_peak_bytes": max(captured, memory.get("allocated_peak_bytes", 0))}
         if self._control.stopped():
             told["stopped"] = True
         return {

@@ -245,3 +245,16 @@ def test_only_what_differs_crosses_the_wire():
     }
     assert Switches(autotune=True).environment() == ()
     assert dict(Switches(expandable_segments=True).environment())["PYTORCH_ALLOC_CONF"] == "expandable_segments:True"
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (torch.nn.Sequential(torch.nn.Conv2d(3, 64, 3), torch.nn.Linear(64, 10)), True),
+        (torch.nn.Sequential(torch.nn.LSTM(32, 32), torch.nn.Linear(32, 32)), True),
+        (torch.nn.Sequential(torch.nn.Conv2d(3, 16, 16), torch.nn.TransformerEncoderLayer(64, 4)), False),
+        (torch.nn.Linear(8, 8), False),
+    ],
+)
+def test_what_torch_computes_in_tf32_by_default(model, expected):
+    assert switching.convolutional(model) is expected

@@ -74,3 +74,16 @@ def test_c045_the_peak_of_the_first_iteration_is_told_beside_that_of_later_ones(
     result = Trial(request, device, control).perform(Nothing)
     assert result["notes"]["first_peak_bytes"] == 9849 << 20
     assert result["memory"]["allocated_peak_bytes"] == 5016 << 20
+
+
+def test_the_peak_of_a_captured_step_holds_the_capture():
+    """Replays allocate nothing: what the capture took counts, though the peak is counted anew after it."""
+
+    class Captured(Nothing):
+        def notes(self):
+            return {"captured_peak_bytes": 6 << 30}
+
+    request = Request(id="t", workload="none", params={}, measure_s=0.05, budget_s=20.0, warmup_s=0.0)
+    control = Control(send=lambda _: None, stopped=lambda: False, wait_for_go=lambda: True)
+    result = Trial(request, Peaks(7 << 30, 1 << 30), control).perform(Captured)
+    assert result["memory"]["allocated_peak_bytes"] == 6 << 30
