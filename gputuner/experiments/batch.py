@@ -150,17 +150,18 @@ class Batch:
         if course.left_s < LEAST_TRAINING_S:
             yield from skipped(course, "training", LEAST_TRAINING_S)
             return
+        rated = False
         if self.limit_only:
             setting = yield from _probed(course, shape, known)
         else:
             way = ladder if shape.cpu else climb
             yield from training(course, shape, known, 0.3 * course.context.budget_s, way)
             best = known.best()
-            setting = best[0] if best else None
+            setting, rated = best[0] if best else next(iter(known.ran), None), best is not None
         if setting is None:
             return
         yield from limit(course, shape, known, setting, 0.0, counted=self.limit_only)
-        if not self.limit_only:
+        if rated:  # of a training that was only looked at nothing but the limit is told
             told = fastest_points(course, shape, setting)
             yield from course.tell(*told)
             most = next((int(p.value) for p in course.points if p.metric == "batch_safe"), 0)

@@ -47,6 +47,8 @@ def climb(
 ) -> Generator[Step, StepResult, Attempt]:
     """Up until the rate levels off or memory ends, then the smallest size that is about as fast, measured.
 
+    Where that fails, once more at half of it; if that fails too, the setting has no rate.
+
     Takes the place of the ladder of ``tune_training``: the sizes around are measured by what follows there.
     """
     batch, result = yield from first_look(course, shape, known, setting)
@@ -63,9 +65,12 @@ def climb(
         batch = following
     if isinstance(result, OutOfMemory) and len(known.ran[setting]) < 2:
         yield from look(course, shape, known, setting, max(known.least, batch // 2))
-    rough = known.rates.pop(setting, {})
-    result = yield from probe(course, shape, known, setting, comparison_batch(known.ran[setting]))
-    known.rates.setdefault(setting, rough)
+    known.rates.pop(setting, None)  # those of looks are cold and short: none may be recommended
+    batch = comparison_batch(known.ran[setting])
+    for size in (batch, max(known.least, batch // 2)):
+        result = yield from probe(course, shape, known, setting, size)
+        if setting in known.rates:
+            break
     return result
 
 

@@ -61,6 +61,7 @@ class Course:
         self._lost = 0
         self._fresh = False
         self._hurried = hurried
+        self._told_sets: set[str] = set()
 
     @property
     def left_s(self) -> float:
@@ -99,7 +100,17 @@ class Course:
                 self._fresh, self._lost = True, 0
             case Done() | UserCodeFailed():
                 self._fresh, self._lost = False, 0
+        yield from self._recipe_sets(result)
         return result
+
+    def _recipe_sets(self, result: Attempt) -> Generator[Step, StepResult, None]:
+        """Tell, each setting once, what the recipe's own code sets otherwise than the trials say, which set it back."""
+        trials = result.trials if isinstance(result, Done) else ()
+        names = [name for trial in trials for name in str(trial.notes.get("recipe_sets", "")).split()]
+        new = [name for name in dict.fromkeys(names) if name not in self._told_sets]
+        self._told_sets.update(new)
+        if new:
+            yield from self.warn("recipe_sets", settings=", ".join(new))
 
     def settle(self, label: str, at_most_s: float) -> Generator[Step, StepResult, None]:
         """Yield a pause until the temperature rests.

@@ -45,6 +45,10 @@ _RUN: dict[str, str] = {
         "whose workers live on, another container, or a driver that has not cleaned up."
     ),
     "precision_skipped": N_("{precision} was left out for {workload}: {reason}."),
+    "recipe_sets": N_(
+        "The recipe's own code sets {settings} otherwise than a measurement here says. Each is measured as its row "
+        "says, so FP32 is without TF32; your training runs as the recipe sets it."
+    ),
     "sharing_does_not_fit": N_("{jobs} trainings at once do not fit in memory; that part was left out."),
     "sharing_failed": N_("{jobs} trainings at once could not be measured."),
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),

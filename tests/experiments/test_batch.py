@@ -120,6 +120,42 @@ def test_a_training_that_nobody_knows_is_looked_at_fourfold_apart_and_measured_w
     assert all(rate < 0.985 * max(measured.values()) for batch, rate in measured.items() if batch < fastest.value)
 
 
+@pytest.mark.parametrize("failures", [1, 2, 1000])
+def test_rates_of_looks_are_never_recommended_where_the_measurement_fails(lab, failures):
+    """One failure: half of that batch is measured. For good: limit and safe batch are told, no fastest one."""
+    left = [failures]
+
+    def script(step):
+        if isinstance(step, Work) and step.label == "train_probe" and left[0] > 0:
+            left[0] -= 1
+            return OutOfMemory(message="CUDA out of memory", free_bytes=1 << 30)
+        return None
+
+    told = played(lab, Batch(**RECIPE, precision="bf16"), script=script)
+    fastest = told.of("batch_fastest")
+    looked = {p.params["batch"]: p.value for p in told.of("train_throughput", phase="memory")}
+    assert looked
+    assert bool(fastest) is (failures == 1)
+    assert told.of("batch_limit")
+    assert told.of("batch_safe")[0].extra.get("rate") not in looked.values()
+    if not fastest:
+        assert told.advised is not None
+        assert "batch.fastest" not in {entry.id for entry in told.advised.advice}
+
+
+def test_what_the_recipe_sets_otherwise_is_told_once(lab):
+    class Telling(lab.Performer):
+        def trial(self, work, slowdown):
+            sets = "tf32_matmul cudnn_benchmark" if work.params["precision"] == "fp32" else "cudnn_benchmark"
+            return replace(super().trial(work, slowdown), notes={"recipe_sets": sets})
+
+    card = lab.h200()
+    told = Telling(card).perform(Batch(**RECIPE).plan(lab.context_of(card, minutes=4.0)))
+    sets = [warned.params["settings"] for warned in told.warned if warned.code == "recipe_sets"]
+    assert sets == ["cudnn_benchmark", "tf32_matmul"]
+    assert "recipe_sets" not in played(lab, Batch(**RECIPE)).codes()
+
+
 def test_one_format_can_be_asked_for(lab):
     told = played(lab, Batch(precision="fp16"))
     assert {p.params["precision"] for p in told.of("train_throughput")} == {"fp16"}
