@@ -163,9 +163,12 @@ def _marks(batches: dict[Setting, float], words: str, colour: str, *, dashed: bo
 
 
 def _memory_series(facts: RunFacts, groups: dict[Setting, list[Point]], theme: Theme, usual: bool) -> list[BatchSeries]:
+    """Memory over batch of what has a fitted line; before there is one, of all."""
     lines = {setting_of(p.params): p for p in of_metric(facts.points, "memory_per_sample")}
     result: list[BatchSeries] = []
     for key, points in groups.items():
+        if lines and key not in lines:
+            continue  # one batch of a format is no line: "Number formats" compares those
         dots = [
             BatchDot(
                 batch=int(figure(p.params["batch"]) or 1),

@@ -86,7 +86,7 @@ def _demand(points: Sequence[Point], xs: list[float], theme: Theme) -> tuple[lis
     if demand is None:
         return [], ()
     ends = min(xs), max([*xs, 1.0])
-    words = _("it could eat {rate}").format(rate=number(demand.value))
+    words = _("without waiting for data {rate}").format(rate=number(demand.value))
     path = tuple((x, demand.value) for x in ends)
     line = Series(name=words, colour=theme.good, path=path, dashed=True, named_at=path[0])
     spread = demand.spread

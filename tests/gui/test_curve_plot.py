@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip
 
 from gputuner.gui.plots.bars import GROUP, BarGroup, BarRow, Bars
 from gputuner.gui.plots.curve_plot import CurvePlot
-from gputuner.gui.plots.curves import Dot, Series, Stretch
+from gputuner.gui.plots.curves import Dot, Series, Stretch, Upright
 from gputuner.gui.plots.scales import decades, linear, sizes
 from gputuner.gui.theme import LIGHT
 
@@ -70,6 +70,28 @@ def test_a_name_stands_where_it_is_wanted_and_nothing_beyond_the_figures_has_tic
     axis = plot.plot.getPlotItem().getAxis("bottom")
     (_step, places) = axis.tickValues(19.0, 40.0, 1000)[0]
     assert max(places) <= 29.5
+
+
+def test_words_of_a_level_line_are_not_struck_through_by_it(plot):
+    path = ((2.0**20, 40.0), (2.0**29, 40.0))
+    level = Series(name="without waiting 40", colour=LIGHT.good, path=path, dashed=True, named_at=path[0])
+    plot.show_series([curve("read", 3.0), level])
+    box = plot.label_boxes["without waiting 40"]
+    line = plot._pixel(plot._place(path[0]))[1]
+    assert box.bottom <= line or box.top >= line
+
+
+def test_words_of_an_upright_line_stand_off_the_edges_of_stretches(plot):
+    stretches = [Stretch(x0=2.0**20, x1=2.0**25, name="L2"), Stretch(x0=2.0**27, x1=2.0**29, name="DRAM")]
+    plot.show_series([curve("read", 3.0)], stretches, [Upright(x=2.0**25.5, name="L2 72 MiB")])
+    box = plot.label_boxes["L2 72 MiB"]
+    edges = [plot._pixel((plot._x.place(x), 0.0))[0] for x in (2.0**20, 2.0**25, 2.0**25.5, 2.0**27, 2.0**29)]
+    assert not [edge for edge in edges if box.left < edge < box.right]
+
+
+def test_nothing_shows_through_words(plot):
+    plot.show_series([curve("read", 3.0)], [Stretch(x0=2.0**20, x1=2.0**25, name="L2")])
+    assert {label.item.fill.color().alpha() for label in plot._labels} == {255}
 
 
 def test_a_stretch_without_figures_is_in_the_picture(plot):

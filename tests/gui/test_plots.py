@@ -107,7 +107,7 @@ def test_right_end_of_the_last_minutes_is_now(qtbot):
     assert axis.tickStrings([0.0, 60.0], 1.0, 60.0) == ["0", "1:00"]
 
 
-def test_legend_entries_are_left_out_whole_and_the_unit_stays(qtbot):
+def test_every_legend_keeps_its_place_and_the_unit_stays(qtbot):
     curves = [Curve(key=name, name=name, colour=LIGHT.blue) for name in ("instant", "average", "lowest")]
     plot = TimePlot(LIGHT, "Power", "W", curves)
     qtbot.addWidget(plot)
@@ -116,15 +116,22 @@ def test_legend_entries_are_left_out_whole_and_the_unit_stays(qtbot):
         plot.show_reading(key, 326.0)
     entries = [entry for entry in plot.findChildren(QLabel) if entry.property("role") == "legend"]
     unit = next(entry for entry in plot.findChildren(QLabel) if entry.text() == "W")
-    for width, most in ((700, 3), (240, 2), (150, 1)):
+    for width, below in ((700, False), (240, True), (150, True), (700, False)):
         plot.resize(width, 200)
         qtbot.waitUntil(lambda width=width: plot.width() == width)
-        qtbot.waitUntil(
-            lambda: all(entry.width() >= entry.sizeHint().width() for entry in entries if not entry.isHidden())
-        )
-        shown = [entry for entry in entries if not entry.isHidden()]
-        assert shown == entries[: len(shown)]
-        assert len(shown) <= most
+        qtbot.waitUntil(lambda: all(entry.width() >= entry.sizeHint().width() for entry in entries))
+        assert all(entry.isVisible() for entry in entries), width
+        assert plot.legend_is_below is below
         assert unit.text() == "W"
-    plot.resize(700, 200)
-    assert not any(entry.isHidden() for entry in entries)
+
+
+def test_a_sample_without_neighbours_is_a_dot(qtbot):
+    plot = TimePlot(LIGHT, "Step", "ms", [Curve(key="a", name="step", colour=LIGHT.blue)])
+    qtbot.addWidget(plot)
+    plot.show_curves({"a": (np.array([-3.0]), np.array([19.8]))}, 60.0)
+    assert plot.dots("a") == [(-3.0, 19.8)]
+    gapped = np.array([1.0, np.nan, 2.0, 3.0, np.nan, 4.0])
+    plot.show_curves({"a": (np.arange(-6.0, 0.0), gapped)}, 60.0)
+    assert plot.dots("a") == [(-6.0, 1.0), (-1.0, 4.0)], "a line joins the two in between"
+    plot.show_curves({}, 60.0)
+    assert plot.dots("a") == []

@@ -11,10 +11,11 @@ from gputuner.assembly.window import WindowPorts
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.switches import Switching
+from gputuner.gui.plots.gain_axis import GainAxis
 from gputuner.gui.results_loading import setting_groups, workers_picture
 from gputuner.gui.results_numerics import activation_groups, difference_picture, listed, loss_picture, scale_picture
 from gputuner.gui.results_switches import memory_groups, rate_groups
-from gputuner.gui.results_try import trial_groups
+from gputuner.gui.results_try import advice_words, trial_groups, tried_rows, verdict_words
 from gputuner.gui.theme import LIGHT, Choice
 from gputuner.gui.window import MainWindow
 from gputuner.model.events import Outcome
@@ -256,17 +257,37 @@ def test_a_tried_advice_shows_its_trials_and_both_gains(trainings):
     points.append(
         trainings.point("advice_gain", 0.2, {"advice": "batch.fastest", "round": 2}, "fraction", half=0.01, **gain)
     )
-    trials, gains = trial_groups(points, LIGHT)
+    (trials,) = trial_groups(points, LIGHT)
     assert [row.name for row in trials.rows] == ["as before", "as advised", "as advised", "as before"]
-    assert [(row.name, row.text, row.note) for row in gains.rows] == [
-        ("predicted", "+30.0 %", "25 … 35 %"),
-        ("realised", "+20.0 %", "19 … 21 %"),
+    assert [(row.name, row.text) for row in tried_rows(points, LIGHT)] == [
+        ("predicted", "+30.0 % (+25.0 % … +35.0 %)"),
+        ("realised", "+20.0 % (+19.0 % … +21.0 %)"),
     ]
-    assert gains.rows[0].hollow
+    assert tried_rows(points, LIGHT)[0].hollow
+    assert verdict_words(points) == "It gained, but less than was predicted."
 
 
-def test_a_loss_has_no_bar_and_says_its_sign(trainings):
-    (group,) = trial_groups(
-        [trainings.point("advice_gain", -0.05, {"round": 1}, "fraction", half=0.01, predicted=0.1)], LIGHT
-    )
-    assert [(row.value, row.text) for row in group.rows] == [(0.1, "+10.0 %"), (0.0, "−5.0 %")]
+def test_a_loss_lies_left_of_zero(trainings, qtbot):
+    points = [trainings.point("advice_gain", -0.05, {"round": 1}, "fraction", half=0.01, predicted=0.1)]
+    axis = GainAxis(LIGHT)
+    qtbot.addWidget(axis)
+    axis.resize(600, 80)
+    axis.show_rows(tried_rows(points, LIGHT))
+    assert [row.text for row in axis.rows] == ["+10.0 %", "−5.0 % (−6.0 % … −4.0 %)"]
+    low, high = axis.span
+    assert low < -0.06 < 0.0 < 0.1 < high
+    assert axis.place(-0.05) < axis.place(0.0) < axis.place(0.1)
+    axis.grab()
+
+
+@pytest.mark.parametrize(
+    ("advice", "changed", "title"),
+    [
+        ("precision.best", {"precision": "bf16"}, "Train in BF16"),
+        ("batch.fastest", {"batch": 512}, "Batch size 512"),
+        ("of a later version", {"batch": 512}, "batch 512 instead of batch 64"),
+    ],
+)
+def test_a_try_says_what_was_tried(advice, changed, title):
+    base = {"batch": 64, "precision": "tf32", "channels_last": True, "switches": {}, "loader": {}}
+    assert advice_words({"advice": advice, "base": base, "advised": base | changed}) == title

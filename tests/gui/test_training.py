@@ -304,6 +304,14 @@ def test_labels_collide_with_nothing(finished):
         assert not [box for box in boxes for x, y in picture.dot_spots if box.meets(Box(x, y, 1, 1))]
 
 
+def test_the_memory_picture_shows_what_has_a_line(finished):
+    """Formats at one batch are compared under "Number formats"; here their labels would name the line's dots."""
+    memory = finished.training.result.pictures.batch.memory
+    assert [series.name for series in memory.series] == ["BF16"]
+    height = memory._room()[1]
+    assert all(y <= height - 5.9 for _x, y in memory.dot_spots), "no dot is cut by the lower edge"
+
+
 def test_formats_stand_beside_each_other_at_one_batch(finished, invented):
     rates, memory = format_groups(finished.conductor.training.state.facts, LIGHT)
     assert rates.title == "Rate at batch 128"

@@ -21,14 +21,14 @@ class LoadingPictures(Pictures):
         self.workers = CurvePlot(
             theme,
             _("Rate against worker processes"),
-            _("samples/s; bars: 95 % interval, ringed: other switches"),
+            _("samples/s; bars: 95 % interval"),
             _("worker processes of the loader"),
             linear(),
             linear(),
         )
         self.settings = Bars(theme)
         self._answers: tuple[str, ...] = ()
-        told = _("dashed = what the training could eat")
+        told = _("dashed: without waiting for data")
         self.add_pages(
             {"workers": self.workers, "settings": scrolled(self.settings, _("Training with each setting"), told)}
         )
@@ -43,6 +43,10 @@ class LoadingPictures(Pictures):
         self._answers = tuple(point.id for point in facts.points if point.metric == "loader_best")
         picture = workers_picture(facts.points, self._theme)
         self.workers.show_series(picture.series, uprights=picture.uprights, areas=picture.areas, ticks=picture.ticks)
+        ringed = any(dot.hollow for series in picture.series for dot in series.dots)
+        self.workers.show_unit(
+            _("samples/s; ringed: other switches") if ringed else _("samples/s; bars: 95 % interval")
+        )
         self.settings.show_groups(setting_groups(facts.points, self._theme))
         self.settings.setMinimumHeight(self.settings.sizeHint().height() if self.settings.groups else 0)
 

@@ -99,9 +99,11 @@ class SessionDetail(QWidget):
         self._stack.setCurrentWidget(self._views[name])
 
     def show_content(self, content: SessionContent) -> None:
-        """Show a session."""
-        self._content = content
+        """Show a session; another one than before opens on what it answers."""
+        before = self._content.facts.started if self._content is not None else None
         facts = content.facts
+        anew = before is None or facts.started is None or before.run_id != facts.started.run_id
+        self._content = content
         self.chooser.blockSignals(True)
         self.chooser.clear()
         for info in facts.cards:
@@ -117,6 +119,8 @@ class SessionDetail(QWidget):
             self.tabs[name].setEnabled(there)
             if not there and self.tabs[name].isChecked():
                 self.show_view("overview")
+        if anew:
+            self.show_view("figures" if facts.points else "overview")
         self._show_card()
 
     def _use_result(self, facts: RunFacts) -> None:

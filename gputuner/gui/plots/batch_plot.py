@@ -25,7 +25,7 @@ from gputuner.gui.plots.labelling import (
     place,
 )
 from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up, tight_text, title_axis
-from gputuner.gui.theme import Theme, tinted
+from gputuner.gui.theme import Theme
 from gputuner.language.numbers import number
 from gputuner.language.words import _
 
@@ -55,8 +55,8 @@ class BatchAxis(pg.AxisItem):
         return [self._texts.get(value, "") for value in values]
 
 
-COVERS = 215
-"""Opacity of what lies behind words, of 255."""
+DOT_ROOM = 6.0
+"""Pixels that a dot on the lower edge needs below its middle."""
 LABEL_GAP = 14.0
 """Pixels between a dot, its label and the edge."""
 
@@ -93,7 +93,7 @@ class BatchPlot(PictureFrame):
         self._ticks: frozenset[int] = frozenset()
         self._labels: list[_Label] = []
         self._leaders: list[pg.PlotDataItem] = []
-        self._top = 1.0
+        self._top, self._low = 1.0, 0.0
         self._span = (0.0, 1.0)
         self._shown = (0.0, 1.0)
         self._ends: tuple[float, float] | None = None
@@ -176,7 +176,6 @@ class BatchPlot(PictureFrame):
         low, high = batches or ((known[0], known[-1]) if known else (1, 2))
         room = max(0.1, self._at(high) - self._at(low)) * 0.03
         self._span = (self._at(low) - room, self._at(high) + room)
-        self.plot.setYRange(0, self._top, padding=0)
         for series in self._series:
             self._add_series(series)
         if self._limit is not None:
@@ -244,7 +243,7 @@ class BatchPlot(PictureFrame):
     def _label(self, parts: Sequence[tuple[str, str]], x: float | None, y: float | None) -> None:
         inks = [(text, self._theme.ink(colour)) for text, colour in parts]
         item = tight_text(inks)
-        item.fill = QBrush(tinted(self._theme.surface, COVERS))  # where words must cross a line, they interrupt it
+        item.fill = QBrush(QColor(self._theme.surface))  # where words must cross a line, they interrupt it
         item.setZValue(2.5)  # over lines, under dots
         self.plot.addItem(item, ignoreBounds=True)
         self._labels.append(_Label(item, x, y, inks[0][1]))
@@ -288,7 +287,7 @@ class BatchPlot(PictureFrame):
     def _pixel(self, x: float, y: float) -> Spot:
         width, height = self._room()
         left, right = self._shown
-        return (x - left) / (right - left) * width, height - y / self._top * height
+        return (x - left) / (right - left) * width, height - (y - self._low) / (self._top - self._low) * height
 
     def _place_labels(self) -> None:
         self._make_labels()
@@ -302,6 +301,7 @@ class BatchPlot(PictureFrame):
             left, right = self._forced
         self._shown = left, right
         self.plot.setXRange(left, right, padding=0)
+        self._show_height(height)
         self.spanned.emit(left, right)
         area = Box(0, 0, width, height)
         wanted = [self._places(label, area) for label in self._labels]
@@ -315,6 +315,13 @@ class BatchPlot(PictureFrame):
             leader = words.leader(box)
             if leader is not None:
                 self._lead(leader, label.colour)
+
+    def _show_height(self, height: float) -> None:
+        """From zero, or as far below it as a dot near zero needs to be whole."""
+        lowest = min((dot.value for series in self._series for dot in series.dots), default=self._top)
+        room = DOT_ROOM if lowest / self._top * height < DOT_ROOM else 0.0
+        self._low = -self._top * room / max(1.0, height - room)
+        self.plot.setYRange(self._low, self._top, padding=0)
 
     def _places(self, label: _Label, area: Box) -> Words:
         size = label.item.boundingRect()
@@ -336,7 +343,7 @@ class BatchPlot(PictureFrame):
     def _value(self, x: float, y: float) -> Spot:
         width, height = self._room()
         left, right = self._shown
-        return left + x / width * (right - left), (height - y) / height * self._top
+        return left + x / width * (right - left), self._low + (height - y) / height * (self._top - self._low)
 
     def _dot_boxes(self) -> list[Box]:
         return [Box(x - 6, y - 6, 12, 12) for x, y in self.dot_spots]

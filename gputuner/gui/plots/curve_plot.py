@@ -12,7 +12,7 @@ from PySide6.QtGui import QBrush, QColor, QPen
 
 from gputuner.gui.plots.curves import Area, Dot, Series, Stretch, Upright
 from gputuner.gui.plots.frame import PictureFrame
-from gputuner.gui.plots.labelling import Box, Segment, Spot, Words, beside_dot, beside_upright, place
+from gputuner.gui.plots.labelling import Box, Segment, Spot, Words, along_level, beside_dot, beside_upright, place
 from gputuner.gui.plots.scales import Scale, ScaleAxis
 from gputuner.gui.plots.style import dashes, pen, plain_plot, round_up, tight_text, title_axis
 from gputuner.gui.theme import Theme, tinted
@@ -27,6 +27,8 @@ DOUBLINGS = 1.5
 """Room above and below figures on a scale of powers of two."""
 AREA = 60
 """Opacity of areas, of 255."""
+CROWD = 60
+"""Among more dots than this words find no room along a level line."""
 DOTS_AT_MOST = 160
 """More dots than this are drawn small."""
 
@@ -38,6 +40,8 @@ class _Label:
     upright: float | None
     stretch: Stretch | None
     colour: str
+    level: bool = False
+    """Names a dashed level line: its words stand along it."""
     box: Box | None = None
 
 
@@ -217,7 +221,7 @@ class CurvePlot(PictureFrame):
                 parts = [(f"{each.glyph} {each.name}".lstrip(), each.colour) for each in named]
             else:
                 parts = list(named[0].parts) or [(named[0].name, named[0].colour)]
-            self._label(parts, spot=spot, stacked=len(named) > 1)
+            self._label(parts, spot=spot, stacked=len(named) > 1, level=len(named) == 1 and self._is_level(named[0]))
         for upright in self.uprights:
             self._label([(upright.name, self._theme.muted)], upright=self._x.place(upright.x))
         for stretch in self.stretches:
@@ -255,13 +259,14 @@ class CurvePlot(PictureFrame):
         stacked: bool = False,
         upright: float | None = None,
         stretch: Stretch | None = None,
+        level: bool = False,
     ) -> None:
         inks = [(text, self._theme.ink(colour)) for text, colour in parts]
         item = tight_text(inks, stacked=stacked)
-        item.fill = QBrush(tinted(self._theme.surface, 190))  # words over a ceiling stay readable
+        item.fill = QBrush(QColor(self._theme.surface))  # words that must cross a line interrupt it
         item.setZValue(5)
         self.plot.addItem(item, ignoreBounds=True)
-        self._labels.append(_Label(item, spot, upright, stretch, inks[-1][1]))
+        self._labels.append(_Label(item, spot, upright, stretch, inks[-1][1], level))
 
     def _room(self) -> tuple[float, float]:
         box = self.plot.getPlotItem().getViewBox()
@@ -292,7 +297,7 @@ class CurvePlot(PictureFrame):
         width, height = self._room()
         left, right = self._span
         for label in self._labels:
-            if label.spot is not None:
+            if label.spot is not None and not label.level:
                 share = min(0.6, (float(label.item.boundingRect().width()) + LABEL_GAP) / width)
                 right = max(right, left + (label.spot[0] - left) / (1 - share))
         self._shown = left, right
@@ -331,10 +336,14 @@ class CurvePlot(PictureFrame):
     def _places(self, label: _Label, area: Box) -> Words:
         size = label.item.boundingRect()
         width, height = float(size.width()), float(size.height())
+        if label.spot is not None and label.level:
+            return along_level(self._pixel(label.spot)[1], width, height, area)
         if label.spot is not None:
             return beside_dot(*self._pixel(label.spot), width, height, area.height)
         if label.stretch is None:
-            return beside_upright(self._pixel((label.upright or 0.0, 0.0))[0], width, height, area)
+            return beside_upright(
+                self._pixel((label.upright or 0.0, 0.0))[0], width, height, area, self._upright_places()
+            )
         left, right = self._ends(label.stretch)
         middle = (left + right - width) / 2
         return Words(width, height, tuple(((middle, 2.0 + 12 * row), float(row)) for row in range(3)))
@@ -350,9 +359,18 @@ class CurvePlot(PictureFrame):
         lines: list[Segment] = []
         for series in self.series:
             spots = sorted(self._spot(dot) for dot in series.dots) if series.joined else []
+            if self._is_level(series):
+                spots = [self._place(spot) for spot in series.path]
             lines += list(pairwise(self._pixel(spot) for spot in spots))
         height = self._room()[1]
-        for upright in self.uprights:
-            x = self._pixel((self._x.place(upright.x), 0.0))[0]
-            lines.append(((x, 0.0), (x, height)))
-        return lines
+        return [*lines, *(((x, 0.0), (x, height)) for x in self._upright_places())]
+
+    def _upright_places(self) -> list[float]:
+        """Pixels of the upright lines: marks, and the edges of stretches."""
+        places = {upright.x for upright in self.uprights} | {x for each in self.stretches for x in (each.x0, each.x1)}
+        return [self._pixel((self._x.place(x), 0.0))[0] for x in sorted(places)]
+
+    def _is_level(self, series: Series) -> bool:
+        """Whether it is a dashed level line with room along it, as a limit is drawn."""
+        crowded = sum(len(each.dots) for each in self.series) > CROWD
+        return series.dashed and len({y for _x, y in series.path}) == 1 and not crowded

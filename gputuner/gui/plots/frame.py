@@ -1,11 +1,12 @@
 # pyright: standard
-"""A titled picture: heading with unit, legend on the right, the drawing below it."""
+"""A titled picture: heading with unit, legend on the right (or below, where it has no room), then the drawing."""
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QVBoxLayout, QWidget
 
 from gputuner.gui.fonts import tabular
+from gputuner.gui.widgets.flow import FlowLayout
 from gputuner.gui.widgets.labels import Elided, label
 
 EDGE, GAP, LEGEND_GAP = 10, 6, 8
@@ -33,10 +34,18 @@ class PictureFrame(QFrame):
         head.addWidget(self._heading)
         head.addWidget(self._unit, 1, Qt.AlignmentFlag.AlignBottom)
         head.addLayout(self._legend)
+        self._below = QWidget()
+        self._below.setProperty("role", "clear")
+        self._lines = FlowLayout(LEGEND_GAP)
+        self._lines.setContentsMargins(EDGE, 0, EDGE, 0)
+        self._below.setLayout(self._lines)
+        self._below.hide()
+        self._wrapped_at = 0
         self.body = QVBoxLayout(self)
         self.body.setContentsMargins(0, 0, 0, 2)
         self.body.setSpacing(0)
         self.body.addLayout(head)
+        self.body.addWidget(self._below)
 
     def show_unit(self, text: str) -> None:
         """Change what stands beside the title."""
@@ -58,13 +67,13 @@ class PictureFrame(QFrame):
         entry.setProperty("role", "legend")
         entry.setToolTip(tooltip)
         tabular(entry)
-        entry.setMinimumWidth(1)  # entries that do not fit are left out as a whole, and keep no frame wide
+        entry.setMinimumWidth(1)  # entries that do not fit go below the title, and keep no frame wide
         self._entries.append(entry)
         self._legend.addWidget(entry)
         return entry
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave legend entries out that have no room."""
+        """Legends that have no room go below the title."""
         super().resizeEvent(event)
         self._fit_head()
 
@@ -74,17 +83,33 @@ class PictureFrame(QFrame):
             self._fit_head()
         return super().event(event)
 
+    @property
+    def legend_is_below(self) -> bool:
+        """Whether the legends stand below the title."""
+        return not self._below.isHidden()
+
     def _fit_head(self) -> None:
-        """Show as many legend entries as fit beside title and unit: a cut figure would read as another one."""
+        """All legends beside title and unit, else all below: every curve keeps its name and its figure.
+
+        Once below they stay there at this width: a figure that loses a digit must not move the picture.
+        """
         words = self._unit.whole
         unit = self._unit.fontMetrics().horizontalAdvance(words) + 2 if len(words) <= UNIT_CHARACTERS else 0
         self._unit.setMinimumWidth(unit)
         room = self.width() - 2 * EDGE - self._heading.sizeHint().width() - unit - 2 * GAP
+        needed = sum(entry.sizeHint().width() + LEGEND_GAP for entry in self._entries) - LEGEND_GAP
+        below = needed > room or 0 < self.width() <= self._wrapped_at
+        if needed > room:
+            self._wrapped_at = max(self._wrapped_at, self.width())
+        if below is self.legend_is_below:
+            return
+        here: QLayout = self._legend if below else self._lines
+        there: QLayout = self._lines if below else self._legend
         for entry in self._entries:
-            room -= entry.sizeHint().width()
-            if entry.isHidden() is (room >= 0):
-                entry.setHidden(room < 0)
-            room -= LEGEND_GAP
+            here.removeWidget(entry)
+            there.addWidget(entry)
+            entry.show()
+        self._below.setVisible(below)
 
     def set_picture(self, widget: QWidget) -> None:
         """Put the drawing in."""

@@ -65,6 +65,16 @@ PLACES = (0.02, 0.12, 0.22, 0.32, 0.42, 0.52, 0.6, 0.7)
 """Where the words of a limit may start, as shares of the width."""
 
 
+LONE = 5
+"""Pixels across a sample that no line reaches."""
+
+
+def lone(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which samples have no neighbour (NaN: missing), so that no line would show them."""
+    there = np.concatenate(([False], np.isfinite(values), [False]))
+    return there[1:-1] & ~there[:-2] & ~there[2:]
+
+
 class TimeAxis(FixedAxis):
     """A time axis in minutes and seconds with round steps."""
 
@@ -111,10 +121,13 @@ class TimePlot(PictureFrame):
         self.plot = plain_plot(theme, FixedAxis("left", axis_text or number, width=46), TimeAxis())
         self.set_picture(self.plot)
         self._items: dict[str, pg.PlotDataItem] = {}
+        self._dots: dict[str, pg.ScatterPlotItem] = {}
         self._legends = {key: self.add_legend() for key in self._specs}
         self._shown: dict[str, str] = {}
         for curve in curves:
             self._items[curve.key] = self._make(curve)
+            self._dots[curve.key] = pg.ScatterPlotItem(size=LONE, pen=None, brush=QBrush(QColor(curve.colour)))
+            self.plot.addItem(self._dots[curve.key], ignoreBounds=True)
         self._limits: list[tuple[Limit, pg.InfiniteLine]] = []
         self._marks: list[pg.GraphicsObject] = []
         self._mark_key: tuple[Mark, ...] = ()
@@ -163,6 +176,11 @@ class TimePlot(PictureFrame):
         """What hovering over a legend tells."""
         return self._legends[key].toolTip()
 
+    def dots(self, key: str) -> list[tuple[float, float]]:
+        """Samples of a curve that stand alone, as drawn: seconds and value."""
+        xs, ys = self._dots[key].getData()
+        return [(float(x), float(y)) for x, y in zip(xs, ys, strict=True)]
+
     @property
     def marks(self) -> tuple[Mark, ...]:
         """Gaps and events as shown."""
@@ -180,6 +198,8 @@ class TimePlot(PictureFrame):
         for key, item in self._items.items():
             times, values = data.get(key, (np.empty(0), np.empty(0)))
             item.setData(times, values)
+            alone = lone(values)
+            self._dots[key].setData(times[alone], values[alone])
             if len(values) and not np.isnan(values).all():
                 highest = max(highest, float(np.nanmax(values)))
         self._range, self._highest, self._data = (x0, x1), highest, data
@@ -289,7 +309,7 @@ class TimePlot(PictureFrame):
                 labelOpts={
                     "position": 0.02,
                     "color": self._theme.ink(limit.colour),
-                    "fill": tinted(self._theme.surface, 150),
+                    "fill": self._theme.surface,
                     "anchors": [(0, 1), (0, 1)],
                 },
             )
@@ -316,7 +336,7 @@ class TimePlot(PictureFrame):
                     labelOpts={
                         "position": 0.1,
                         "color": self._theme.danger,
-                        "fill": tinted(self._theme.surface, 210),
+                        "fill": self._theme.surface,
                         "anchors": [(0, 0.5), (1, 0.5)],
                     },
                 )
