@@ -4,9 +4,8 @@
 Each module that computes something itself (convolution, linear layer, normalisation, recurrent layer …) is run forward
 and backward alone, on inputs of the shapes that it meets in the training, once in FP32 and once under autocast. There
 its inputs have the type that they arrive in under autocast: where the module before gives half precision, nothing is
-cast. Of a
-linear layer with a size that is no multiple of 8 a padded one is timed as well. Modules alike are timed once and say
-how many they are. The times do not add up to the step; they tell which operation lost.
+cast. Of a linear layer with a size that is no multiple of 8 a padded one is timed as well. Modules alike are timed once
+and say how many they are. The times do not add up to the step; they tell which operation lost.
 """
 
 import math
