@@ -25,6 +25,8 @@ from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.points import Point
 from gputuner.model.watched import Observed, TimeSpent, TreeUse, WatchCause
 
+LEAST_S = 3.0
+"""Training (s) from which on its figures are worth a change."""
 RULES: tuple[Callable[[WatchedEvidence], Sequence[Advice]], ...] = (
     workers_rule,
     persistent_rule,
@@ -69,7 +71,7 @@ def advise_watched(
         fingerprint=fingerprint,
     )
     main = seen.main
-    told = main is not None and enough(main)
+    told = main is not None and enough(main) and main.training_s >= LEAST_S
     found = [advice for rule in RULES for advice in rule(seen)] if told else []
     if points:
         evidence = Evidence(card=card, points=tuple(points), fingerprint=fingerprint, command="watch")

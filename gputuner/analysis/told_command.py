@@ -26,6 +26,13 @@ def told_line(words: Sequence[str]) -> str:
     return " ".join(map(_quoted, words))
 
 
+def readable(text: str) -> str:
+    """The text with its control signs, and bytes that are no UTF-8, written out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
+
+
 def _quoted(word: str) -> str:
     if word and not any(sign.isspace() or sign in "'\"" for sign in word):
         return word
@@ -50,5 +57,5 @@ def _told_path(word: str) -> str:
 
 
 def _cut(word: str) -> str:
-    line = " ".join(word.split()) if "\n" in word else word
+    line = readable(" ".join(word.split()) if "\n" in word else word)
     return line if len(line) <= MOST_WORD else f"{line[: MOST_WORD - 1]}…"

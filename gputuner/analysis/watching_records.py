@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from gputuner.analysis.statistics import spread
+from gputuner.analysis.told_command import readable
 from gputuner.model.watched import LoaderSeen, Observed
 
 Line = Mapping[str, Any]
@@ -41,7 +42,7 @@ def gather(lines: Iterable[str | bytes]) -> Observed | None:
         rank=_whole(hello.get("rank")),
         local_rank=_whole(hello.get("local_rank")),
         world_size=_whole(hello.get("world_size")),
-        program=str(hello.get("program", "")),
+        program=readable(str(hello.get("program", ""))),
         python=_text(hello.get("python")),
         torch=_text(hello.get("torch")),
         ended="end" in by_kind,

@@ -130,7 +130,11 @@ def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
         command(*bound.args, **bound.kwargs)
         return int(ExitCode.DONE)
     bound.arguments["context"] = Context(
-        open_setup=open_setup or _assembly(), out=sys.stdout, err=sys.stderr, dashes=len(ours) < len(argv)
+        open_setup=open_setup or _assembly(),
+        out=sys.stdout,
+        err=sys.stderr,
+        dashes=len(ours) < len(argv),
+        behind=len(argv) - len(ours) - 1 if len(ours) < len(argv) else None,
     )
     return _perform(command, bound, _command_name(app, ours))
 

@@ -22,6 +22,8 @@ class Context:
     err: TextIO
     dashes: bool = False
     """Whether the command line holds ``--``, behind which another program's own words stand."""
+    behind: int | None = None
+    """How many words stand behind it."""
 
     def output(self, options: Options) -> Output:
         """The command's streams."""

@@ -57,7 +57,7 @@ def watch(
         CommandError: the command cannot be started.
     """
     options.check(experiment=False)
-    _check(command, options, dashes=context.dashes)
+    _check(command, options, dashes=context.dashes, behind=context.behind)
     output = Output.of(options, context.out if options.json else context.err, context.err)
     seen, begun = _Seen(output=output, data_dir=options.data_dir), None
     try:
@@ -86,10 +86,12 @@ def _begin(output: Output, begun: "Begun", *, hooks: bool) -> None:
         output.warn(_("No folder could be made for what its Python tells; it is watched from outside alone."))
 
 
-def _check(command: tuple[str, ...], options: Options, *, dashes: bool) -> None:
+def _check(command: tuple[str, ...], options: Options, *, dashes: bool, behind: int | None) -> None:
     if options.simulate or options.replay is not None:
         option = "--simulate" if options.simulate else "--replay"
         raise UsageError("watch_real_only", f"{option}: a command runs on real cards", option=option)
+    if behind is not None and len(command) > behind:
+        raise UsageError("watch_before_dashes", f"{command[0]} before --", what=command[0])
     if not command:
         raise UsageError("watch_no_command", "no command was given")
     if not dashes:

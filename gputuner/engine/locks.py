@@ -43,7 +43,8 @@ def _stem(card: str) -> str:
 
 def _myself(purpose: str) -> str:
     """This process, as it stands in its files."""
-    command = shlex.join([_program(), *sys.argv[1:]])[:MOST_COMMAND]
+    words = shlex.join([_program(), *sys.argv[1:]])
+    command = words.encode("utf-8", "backslashreplace").decode()[:MOST_COMMAND]  # names of files may be no UTF-8
     myself = Holder(pid=os.getpid(), command=command, purpose=purpose, since_unix_s=time.time())
     return encode(myself).decode()
 

@@ -131,7 +131,7 @@ class Follower:
             use=use,
             observed=observed,
             processes=self._tree.processes(),
-            left_running=len(self._tree.pids),
+            left_running=self._tree.left(),
             own_cpu_s=own_cpu_s,
         )
         return Followed(observed=observed, use=use)

@@ -95,6 +95,7 @@ _COMMANDS: dict[str, str] = {
     "watch_no_dashes": N_(
         "Write -- before the command, so that its options are told from ours: gputuner --cli watch -- python train.py"
     ),
+    "watch_before_dashes": N_("{what} stood before --: only options of watch may stand there."),
     "watch_real_only": N_("A command runs on real cards, so {option} has no place here; leave it out."),
     "watch_line": N_("This command line cannot be read: a quotation mark is not closed."),
     "command_not_found": N_("The command {program} was not found; see its spelling and PATH."),
@@ -179,6 +180,7 @@ _WORKER: dict[str, str] = {
         "{needed_bytes:bytes}, and {free_bytes:bytes} were free."
     ),
     "training_failed": N_("Nothing was measured: {workload} ended with an error of its own.\n{where}"),
+    "training_lost": N_("Nothing was measured: the process of the training was lost ({message})."),
     "recipe_simulated": N_(
         "Your own training runs on a real card or on the processor (--gpu cpu), not on a simulated card."
     ),

@@ -105,6 +105,11 @@ class ProcessTree:
             self._busiest_thread, self._threads_s = min(1.0, busiest), now_s
         return self._now(now_s)
 
+    def left(self) -> int:
+        """How many processes live now, but for those that Python itself leaves to tidy up and that end in a moment."""
+        self.look()
+        return sum(not _tidies(member.process) for member in self._members.values())
+
     def take(self, table: CardProcesses) -> int | None:
         """Note what the driver tells of the tree on a card; bytes that it holds there (None: not told)."""
         held, told = 0, table.reason is None
@@ -163,7 +168,7 @@ class ProcessTree:
 
     def _add(self, process: psutil.Process, now_s: float) -> None:
         try:
-            name = process.name()
+            name = _name(process)
         except (psutil.Error, OSError):
             return
         self.count += 1
@@ -196,6 +201,17 @@ class ProcessTree:
         )
 
 
+TIDYING = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
+
+
+def _tidies(process: psutil.Process) -> bool:
+    """Whether it is a helper of Python's multiprocessing, or has ended."""
+    try:
+        return any(word in part for part in process.cmdline() for word in TIDYING) or not process.is_running()
+    except (psutil.Error, OSError):
+        return True
+
+
 def _read(member: _Member, now_s: float) -> None:
     """Read one process anew.
 
@@ -208,7 +224,7 @@ def _read(member: _Member, now_s: float) -> None:
     with process.oneshot():
         times = process.cpu_times()
         member.memory_bytes = process.memory_info().rss
-        member.name = process.name()  # a shell's child takes the program's name only after a moment
+        member.name = _name(process)  # a shell's child takes the program's name only after a moment
         counters = _counters(process)
     member.cpu_s = times.user + times.system
     member.with_children_s = member.cpu_s + times.children_user + times.children_system
@@ -216,6 +232,11 @@ def _read(member: _Member, now_s: float) -> None:
     member.last_s = now_s
     if counters is not None:
         member.read_bytes, member.written_bytes = counters
+
+
+def _name(process: psutil.Process) -> str:
+    """Its name; bytes in it that are no UTF-8 are written out."""
+    return process.name().encode("utf-8", "backslashreplace").decode()
 
 
 def _counters(process: psutil.Process) -> tuple[int, int] | None:

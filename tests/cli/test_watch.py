@@ -246,6 +246,8 @@ def test_a_folder_that_takes_no_session_ends_the_watching_not_the_command(watch)
         (("--", "/"), 126, "cannot be run"),
         (("--",), 2, "There is nothing to watch"),
         ((), 2, "There is nothing to watch"),
+        (("--no-injekt", "--", "true"), 2, "--no-injekt stood before --"),
+        (("python", "--", "train.py"), 2, "python stood before --"),
         (("python", "train.py"), 2, "Write -- before the command"),
         (("python", "train.py", "--epochs", "3"), 2, "Write -- before the command"),
         (("--simulate", "rtx-4090-48g", "--", "true"), 2, "leave it out"),
@@ -257,6 +259,15 @@ def test_what_makes_no_sense_is_refused_before_anything_starts(words, code, said
     out, err = capfd.readouterr()
     assert out == ""
     assert said in err
+
+
+def test_words_that_are_no_text_are_told_written_out(watch):
+    code, out, err = watch("sh", "-c", 'printf %s "$1"', "x", b"\xff\x1b[31m")
+    assert (code, out) == (0, b"\xff\x1b[31m")
+    assert "\\udcff\\x1b[31m" in err
+    assert "\x1b" not in err
+    assert "bug" not in err
+    assert list((watch.data_dir / "sessions").glob("*.sqlite"))
 
 
 def test_a_session_tells_it_again_without_secrets_and_folders(watch):

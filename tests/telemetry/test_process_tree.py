@@ -203,3 +203,15 @@ def test_of_many_processes_only_the_heaviest_are_kept_and_all_are_counted(starte
     assert tree.pids == {root.pid}
     assert len(tree.processes()) == MOST_KEPT + 1
     assert tree.count == many + 1
+
+
+def test_pythons_own_tidying_is_not_left_running():
+    """The resource tracker of multiprocessing ends once its pipe is closed, a moment after the program."""
+    code = "import sys; sys.stdin.read()"
+    words = [[sys.executable, "-c", code, "multiprocessing.resource_tracker"], [sys.executable, "-c", code]]
+    started = [subprocess.Popen(each, stdin=subprocess.PIPE) for each in words]
+    try:
+        assert [ProcessTree(each.pid).left() for each in started] == [0, 1]
+    finally:
+        for each in started:
+            each.communicate()
