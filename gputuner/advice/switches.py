@@ -9,10 +9,13 @@ from gputuner.advice.switches_modules import modules_rule
 from gputuner.advice.switches_snippet import training
 from gputuner.analysis.roofline import lacks_tensor_cores
 from gputuner.analysis.switches import (
+    BY_SPEED_ALONE,
     PHASE,
+    WORTH,
     Decision,
     Setting,
     by_setting,
+    can_save,
     decide,
     gain,
     memory,
@@ -27,7 +30,7 @@ from gputuner.model.readings import Scalar
 
 SAVES = 0.03
 FREE_WITHIN = 0.01
-"""A saver that costs less time than this is free."""
+"""A saver that costs less time than this costs none that single trials could show."""
 SAVERS_AT_MOST = 3
 LADDER = "switch_batch"
 
@@ -35,7 +38,7 @@ Measured = dict[Setting, list[Point]]
 
 
 def switches_rule(evidence: Evidence) -> list[Advice]:
-    """``switches.best``: the chosen setting against what torch does by itself; ``keep`` where nothing gains."""
+    """``switches.best``: the chosen setting against the base, which it names; ``keep`` where nothing gains."""
     measured = by_setting(evidence.points)
     decided = decide(evidence.points)
     if decided is None or len(measured) < 2:
@@ -51,8 +54,6 @@ def switches_rule(evidence: Evidence) -> list[Advice]:
         **_emulated(measured),
         **_scaler_free(measured, decided.chosen),
     }
-    if dict(decided.chosen.switches).get("fp16_accumulate"):
-        params["accumulated"] = "FP16"
     seconds = [p.extra["compile_s"] for p in chosen if isinstance(p.extra.get("compile_s"), int | float)]
     if seconds:
         params["compile_s"] = max(seconds)
@@ -68,7 +69,6 @@ def switches_rule(evidence: Evidence) -> list[Advice]:
             params,
             [*chosen, *base],
             gain=told,
-            risk="accumulated" in params,
             snippet=training(decided.chosen, cpu=evidence.card.is_cpu),
             change=change,
         )
@@ -76,7 +76,9 @@ def switches_rule(evidence: Evidence) -> list[Advice]:
 
 
 def _keep(evidence: Evidence, measured: Measured, decided: Decision) -> Advice:
-    rates = {setting: rate(points) for setting, points in measured.items() if setting != decided.base}
+    rates = {s: rate(points) for s, points in measured.items() if s != decided.base and not _by_speed_alone(s)}
+    if not rates:
+        rates = {s: rate(points) for s, points in measured.items() if s != decided.base}
     following = max(rates, key=lambda s: rates[s])
     params: dict[str, Scalar] = {
         **_told(measured, decided.base),
@@ -96,14 +98,40 @@ def _keep(evidence: Evidence, measured: Measured, decided: Decision) -> Advice:
     )
 
 
+def accumulate_rule(evidence: Evidence) -> list[Advice]:
+    """``switches.accumulate``: what only changes how products are rounded, and is faster than the chosen setting.
+
+    It is asked, not advised: nothing here checks whether the training then comes out as before.
+    """
+    measured = by_setting(evidence.points)
+    decided = decide(evidence.points)
+    asked = {s: rate(points) for s, points in measured.items() if _by_speed_alone(s)}
+    if decided is None or not asked:
+        return []
+    setting, chosen = max(asked, key=lambda s: asked[s]), decided.chosen
+    if asked[setting] < (1.0 + WORTH) * rate(measured[chosen]):
+        return []
+    params: dict[str, Scalar] = {
+        **_told(measured, setting),
+        **{f"base_{name}": value for name, value in chosen.named().items()},
+        "base_rate": rate(measured[chosen]),
+    }
+    evident = [*measured[setting], *measured[chosen]]
+    return [make("switches.accumulate", evidence.card.uuid, params, evident, weight=0.5, risk=True)]
+
+
+def _by_speed_alone(setting: Setting) -> bool:
+    return bool(BY_SPEED_ALONE & dict(setting.switches).keys())
+
+
 def memory_rule(evidence: Evidence) -> list[Advice]:
     """``switches.memory``: settings with less peak memory than the chosen one at the same batch, and what they cost."""
     measured = by_setting(evidence.points)
     decided = decide(evidence.points)
     if decided is None:
         return []
-    peaks = _peaks(evidence, measured)
     chosen = decided.chosen
+    peaks = _peaks(evidence, measured, chosen)
     if chosen not in peaks:
         return []
     found = [s for s in peaks if s != chosen and peaks[s] < (1.0 - SAVES) * peaks[chosen] and _alone(s, chosen)]
@@ -125,15 +153,16 @@ def _reserved(evidence: Evidence, measured: Measured) -> list[Advice]:
     return found
 
 
-def _peaks(evidence: Evidence, measured: Measured) -> dict[Setting, float]:
-    """Peak memory of each setting at the batch compared, bytes.
+def _peaks(evidence: Evidence, measured: Measured, chosen: Setting) -> dict[Setting, float]:
+    """Peak memory at the batch compared of the chosen setting and of what may save some, bytes.
 
     On a processor only that of memory probes: what a process for rates holds follows its allocator's habits.
     """
+    able = [s for s in measured if s == chosen or can_save(s)]
     probed = {_key(p): float(p.extra["peak_bytes"]) for p in evidence.of("batch_room") if "peak_bytes" in p.extra}
     if evidence.card.is_cpu:
-        return {setting: peak for setting, peak in probed.items() if setting in measured}
-    return {s: peak for s, points in measured.items() if (peak := memory(points[-1])) is not None}
+        return {setting: peak for setting, peak in probed.items() if setting in able}
+    return {s: peak for s in able if (peak := memory(measured[s][-1])) is not None}
 
 
 def _alone(setting: Setting, chosen: Setting) -> bool:
@@ -268,4 +297,4 @@ def _setting(setting: Setting, points: Sequence[Point]) -> TrainingSetting:
     )
 
 
-RULES = (switches_rule, memory_rule, modules_rule)
+RULES = (switches_rule, accumulate_rule, memory_rule, modules_rule)

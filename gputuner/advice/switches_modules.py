@@ -2,6 +2,7 @@
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
+from gputuner.advice.numerics_snippets import kept_in_fp32
 from gputuner.analysis.switches import Setting, by_setting, rate
 from gputuner.model.advice import Advice
 from gputuner.model.points import Point
@@ -44,7 +45,8 @@ def _slower(evidence: Evidence, point: Point, plain: dict[tuple[str, str], Point
         "base_s": wide.value, **steps,
     }  # fmt: skip
     weight = 100.0 * lost_s / steps["step_s"]
-    return make("switches.module", evidence.card.uuid, params, [point, wide], weight=0.1 * weight, snippet=_in_fp32())
+    snippet = kept_in_fp32(name, cpu=evidence.card.is_cpu)
+    return make("switches.module", evidence.card.uuid, params, [point, wide], weight=0.1 * weight, snippet=snippet)
 
 
 def _odd(evidence: Evidence, point: Point, plain: dict[tuple[str, str], Point]) -> Advice | None:
@@ -78,17 +80,3 @@ def _step_s(evidence: Evidence, precision: str) -> dict[str, float]:
         "step_s": int(half[-1].params["batch"]) / rate(half),
         "base_step_s": int(wide[-1].params["batch"]) / rate(wide),
     }
-
-
-def _in_fp32() -> str:
-    """A module that computes in FP32 inside of autocast."""
-    return (
-        "class InFp32(torch.nn.Module):  # put it around the module: model.slow = InFp32(model.slow)\n"
-        "    def __init__(self, module):\n"
-        "        super().__init__()\n"
-        "        self.module = module\n"
-        "\n"
-        "    def forward(self, inputs):\n"
-        "        with torch.autocast(inputs.device.type, enabled=False):\n"
-        "            return self.module(inputs.float())"
-    )

@@ -17,6 +17,8 @@ BACKENDS = {
     "cudnn": "CUDNN_ATTENTION",
     "math": "MATH",
 }
+GRAPHS = "https://pytorch.org/docs/stable/notes/cuda.html#whole-network-capture"
+"""Torch's own guide: how a step is captured depends on the optimizer, its schedule and what else the step does."""
 KINDS = {"fused": "fused=True", "foreach": "foreach=True", "plain": "foreach=False, fused=False"}
 
 
@@ -26,7 +28,7 @@ def training(setting: Setting, *, cpu: bool) -> str:
     once = [*_process(setting, cpu=cpu), *_model(setting), *_optimizer(on)]
     if setting.precision == "fp16":
         once.append(f'scaler = torch.amp.GradScaler("{_device(cpu)}")  # once, before the first epoch')
-    loop = _captured(setting) if on.get("cuda_graph") else _loop(setting, cpu=cpu)
+    loop = [*(_CAPTURE if on.get("cuda_graph") else ()), *_loop(setting, cpu=cpu)]
     return "\n".join([*_before_torch(on), *_imports(on), *once, *([""] if once else []), *loop])
 
 
@@ -59,6 +61,10 @@ def _process(setting: Setting, *, cpu: bool) -> list[str]:
     on, lines = dict(setting.switches), list[str]()
     if setting.precision == "tf32":
         lines.append('torch.set_float32_matmul_precision("high")  # matrix products; convolutions use TF32 by default')
+    if setting.precision in AUTOCAST and not cpu:
+        lines.append(
+            'torch.set_float32_matmul_precision("high")  # as measured: what autocast leaves in FP32 uses TF32'
+        )
     if setting.precision == "fp32" and not cpu:
         lines.append('torch.set_float32_matmul_precision("highest")')
         lines.append("torch.backends.cudnn.allow_tf32 = False  # else convolutions use TF32")
@@ -81,17 +87,16 @@ def _model(setting: Setting) -> list[str]:
             "    block.forward = partial(checkpoint, block.forward, use_reentrant=False)",
         ]
     if on.get("compile"):
-        lines.append("model = torch.compile(model)  # the first step takes long, and the first of each new shape")
+        lines += [
+            "# in place, so that names in checkpoints stay; with DistributedDataParallel wrap the model before",
+            "model.compile()  # the first step takes long, and the first of each new shape",
+        ]
     return lines
 
 
 def _optimizer(on: Mapping[str, Scalar]) -> list[str]:
     kind = KINDS.get(str(on.get("optimizer_kind", "")))
-    if on.get("cuda_graph"):
-        kind = f"{kind}, capturable=True" if kind else "capturable=True"
-        note = "your optimizer's class and its settings; SGD needs no capturable"
-    else:
-        note = "your optimizer's class and its settings"
+    note = "your optimizer's class and its settings; make its scheduler after it"
     return [f"optimizer = Optimizer(model.parameters(), **settings, {kind})  # {note}"] if kind else []
 
 
@@ -119,7 +124,11 @@ def _backward(setting: Setting) -> list[str]:
 
 def _step(setting: Setting) -> list[str]:
     if setting.precision == "fp16":
-        return ["scaler.step(optimizer)", "scaler.update()"]
+        return [
+            "# where gradients are clipped: scaler.unscale_(optimizer) first, then clip",
+            "scaler.step(optimizer)",
+            "scaler.update()",
+        ]
     return ["optimizer.step()"]
 
 
@@ -132,38 +141,9 @@ def _loop(setting: Setting, *, cpu: bool) -> list[str]:
     return ["for inputs, targets in loader:", *(f"    {line}" for line in inside)]
 
 
-def _captured(setting: Setting) -> list[str]:
-    """The loop around a captured step; every batch must have the same shape (drop_last=True)."""
-    scaled = setting.precision == "fp16"
-    layout = ["inputs = inputs.to(memory_format=torch.channels_last)"] if setting.channels_last else []
-    whole = [*_forward(setting, cpu=False), *_backward(setting), *([] if scaled else _step(setting))]
-    after = _step(setting) if scaled else []
-    return [
-        "# every batch must have the same shape: drop_last=True",
-        "inputs, targets = (each.cuda() for each in next(iter(loader)))  # stay where they are; batches are copied in",
-        *layout,
-        "",
-        "",
-        "def step():",
-        *(f"    {line}" for line in ("global loss", *whole)),
-        "",
-        "",
-        "side = torch.cuda.Stream()",
-        "side.wait_stream(torch.cuda.current_stream())",
-        "with torch.cuda.stream(side):",
-        "    for _ in range(3):",
-        "        optimizer.zero_grad(set_to_none=True)",
-        "        step()",
-        *(f"        {line}" for line in after),
-        "torch.cuda.current_stream().wait_stream(side)",
-        "graph = torch.cuda.CUDAGraph()",
-        "optimizer.zero_grad(set_to_none=True)",
-        "with torch.cuda.graph(graph):",
-        "    step()",
-        "",
-        "for new_inputs, new_targets in loader:",
-        "    inputs.copy_(new_inputs)",
-        "    targets.copy_(new_targets)",
-        "    graph.replay()",
-        *(f"    {line}" for line in after),
-    ]
+_CAPTURE = (
+    "# What was measured is this step captured in a CUDA graph; the loop below is the same step before the capture.",
+    f"# How to capture it: {GRAPHS}",
+    "# The learning rate must then be a tensor on the card (a number is frozen into the graph: no schedule would act),",
+    "# the optimizer capturable where it has that option, and every batch of the same shape (drop_last=True).",
+)

@@ -1,13 +1,13 @@
 """Memory of the chosen setting and of those that save some: how much each batch needs, and how many samples would fit.
 
-What is saved is measured: peaks of two batches make a line. The largest batch by that line is a prediction and says so;
-``batch`` confirms one.
+What is saved is measured: peaks of two batches make a line. The largest batch by that line is an upper bound that is
+predicted: two batches cannot tell how straight the line is. It is told as "up to about"; ``batch`` tries one out.
 """
 
 from collections.abc import Generator
 
 from gputuner.analysis.memory import MemoryLine, fit_memory_line
-from gputuner.analysis.switches import Setting, decide
+from gputuner.analysis.switches import Setting, can_save, decide
 from gputuner.experiments.switches_trial import Compared, work_of
 from gputuner.model.points import Flag
 from gputuner.model.readings import Scalar
@@ -38,7 +38,7 @@ def _savers(compared: Compared, chosen: Setting) -> list[Setting]:
     if chosen not in peaks:
         return []
     saves = SAVES_CPU if compared.shape.cpu else SAVES
-    less = [s for s in peaks if s != chosen and peaks[s] < (1.0 - saves) * peaks[chosen]]
+    less = [s for s in peaks if s != chosen and can_save(s) and peaks[s] < (1.0 - saves) * peaks[chosen]]
     best: dict[float, Setting] = {}
     for setting in sorted(less, key=lambda s: (peaks[s], s.effort)):
         best.setdefault(round(peaks[setting] / peaks[chosen], 1), setting)

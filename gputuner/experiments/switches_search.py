@@ -1,6 +1,6 @@
 """The search over formats and switches that does not try all combinations.
 
-Four formats, two layouts and the compiler make 16 settings, of which about nine are measured. Everything else counts
+Four formats, two layouts and the compiler make 16 settings, of which about ten are measured. Everything else counts
 alone from the best of these. Compiling takes most of the time, so it comes after formats and layouts, for few settings,
 and further switches do without where compiling for each would not fit.
 """
@@ -25,7 +25,6 @@ from gputuner.experiments.switches_modules import modules
 from gputuner.experiments.switches_trial import (
     COMPILE_CPU_S,
     COMPILE_S,
-    OUT_OF_MEMORY,
     Compared,
     trial,
 )
@@ -49,6 +48,8 @@ LADDER_SHARE = 0.15
 """Of the budget, at most."""
 ATTENTION = ("flash", "efficient", "cudnn", "math")
 KINDS = ("fused", "foreach", "plain")
+TURNS = 4
+"""Trials of the last comparison."""
 ALL_ALIKE = ("does not call", "a simulated card")
 """In a worker's words, where all choices of a switch are refused alike: no attention in the model, no real card."""
 
@@ -175,9 +176,9 @@ def _plain_rates(compared: Compared) -> dict[str, float]:
 
 
 def _reserve(compared: Compared) -> float:
-    """Seconds that stay for the other side of the last A B B A, without a compiler."""
+    """Seconds that stay for the last trials in turn, B A A B, without a compiler."""
     plain = replace(best_of(compared.rates()), switches=())
-    return 2.0 * compared.cost_s(plain)
+    return TURNS * compared.cost_s(plain)
 
 
 def _layouts(compared: Compared) -> Steps:
@@ -197,8 +198,6 @@ def _compiled(compared: Compared) -> Steps:
         setting = best.with_switch("compile", True)
         if (yield from _tried(compared, setting, "compile", keep_s=_reserve(compared))):
             done.append(setting)
-        elif setting in compared.refused and compared.refused[setting] != OUT_OF_MEMORY:
-            return
     rates = compared.rates()
     done = [setting for setting in done if setting in rates]
     if done and compared.shape.subject.images:
@@ -241,7 +240,7 @@ def _further(compared: Compared) -> Steps:
     They start from the best of the grid, or from that without the compiler where compiling for each takes too long.
     """
     grid = best_of({s: r for s, r in compared.rates().items() if s.in_grid})
-    keep_s = 2.0 * compared.cost_s(grid)
+    keep_s = 2.0 * compared.cost_s(grid) + 2.0 * compared.cost_s(replace(grid, switches=()))
     start = grid
     whole = len(list(_candidates(compared, grid))) * compared.cost_s(grid)
     if grid.switches and not compared.course.fits(whole, keep_s):
@@ -313,8 +312,7 @@ def _together(compared: Compared, start: Setting, keep_s: float) -> Steps:
     whole = replace(decided.grid, precision=order[0].precision)
     for setting in reversed(order):  # of a switch's choices the best comes last
         for name, value in further(setting).items():
-            if name != "fp16_accumulate" or whole.precision == "fp16":
-                whole = whole.with_switch(name, value)
+            whole = whole.with_switch(name, value)
     alone = replace(decided.grid, precision=order[0].precision)
     for name, value in further(order[0]).items():
         alone = alone.with_switch(name, value)
@@ -327,12 +325,21 @@ def _together(compared: Compared, start: Setting, keep_s: float) -> Steps:
 
 
 def _confirmed(compared: Compared) -> Steps:
-    """The choice against what torch does by itself: B then A once more, so that its gain has an interval."""
+    """The choice against the base in fresh trials, B A A B: only these make the gain that is told.
+
+    They lie together, so that a drift over the whole run cancels, and none of them was part of the choice. Where time
+    is short B and A alone are added to the trials before.
+    """
     decided = decide(compared.course.points)
     if decided is None or decided.fastest == decided.base:
         return
-    for setting in (decided.fastest, decided.base):
-        cost = compared.cost_s(setting)
+    ours, theirs = decided.fastest, decided.base
+    pair = (compared.cost_s(ours), compared.cost_s(theirs))
+    if compared.course.fits(2.0 * sum(pair)):
+        for setting in (ours, theirs, theirs, ours):
+            yield from trial(compared, setting, confirms=True)
+        return
+    for setting, cost in zip((ours, theirs), pair, strict=True):
         if not compared.course.fits(cost):
             yield from _no_time(compared, "switch_again", cost)
             return
@@ -340,14 +347,14 @@ def _confirmed(compared: Compared) -> Steps:
 
 
 def _told(compared: Compared) -> Steps:
-    """The answer as a figure: how many times as fast as what torch does by itself."""
+    """The answer as a figure: how many times as fast as the base, which it names."""
     course = compared.course
     decided = decide(course.points)
     if decided is None:
         return
     extra: dict[str, Scalar] = {f"base_{name}": value for name, value in decided.base.named().items()}
     told = decided.gain if decided.chosen != decided.base else None
-    if told is not None:
+    if told is not None and told.low is not None and told.high is not None:
         extra |= {"gain_low": told.low, "gain_high": told.high}
     params: dict[str, Scalar] = {**decided.chosen.named(), "batch": compared.batch}
     value = 1.0 + (told.value if told else 0.0)

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from gputuner.analysis.switches import PHASE, Setting, by_setting, memory, rate
+from gputuner.analysis.switches import CONFIRMS, PHASE, Setting, by_setting, memory, rate
 from gputuner.experiments.course import Attempt, Course
 from gputuner.experiments.trained import train_point
 from gputuner.experiments.tune_shape import Shape
@@ -111,9 +111,17 @@ def work_of(
 
 
 def trial(
-    compared: Compared, setting: Setting, *, phase: str = PHASE, measure_s: float | None = None
+    compared: Compared,
+    setting: Setting,
+    *,
+    phase: str = PHASE,
+    measure_s: float | None = None,
+    confirms: bool = False,
 ) -> Generator[Step, StepResult, Attempt]:
-    """Measure a setting at the comparison's batch; tells its point, keeps why there is none."""
+    """Measure a setting at the comparison's batch; tells its point, keeps why there is none.
+
+    ``confirms``: one of the last trials, of which alone the gain is made.
+    """
     course = compared.course
     work = work_of(compared, setting, measure_s or compared.measure_s(setting))
     result = yield from course.attempt(work, compared.cost_s(setting))
@@ -125,7 +133,8 @@ def trial(
             new = setting not in compared.measured()
             if dict(setting.switches).get("compile") and isinstance(first, int | float) and new:
                 compared.compile_s = float(first)
-            yield from course.tell(replace(point, extra={**point.extra, **_compile_time(setting, first)}))
+            more = {**_compile_time(setting, first), **({CONFIRMS: True} if confirms else {})}
+            yield from course.tell(replace(point, extra={**point.extra, **more}))
         case UserCodeFailed(message=message):
             compared.refused[setting] = message
             compared.fresh = "cuda_graph" in dict(setting.switches)

@@ -23,7 +23,7 @@ def setting_words(setting: Setting) -> str:
 
 
 def rate_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
-    """Rates of all settings, the fastest first; dashed is what torch does by itself."""
+    """Rates of all settings, the fastest first; dashed is the base."""
     measured, decided = by_setting(points), decide(points)
     rates = {setting: rate(found) for setting, found in measured.items()}
     if not rates:
@@ -39,7 +39,7 @@ def rate_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
 
 
 def memory_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
-    """Peak memory of all settings, the smallest first; dashed is what torch does by itself."""
+    """Peak memory of all settings, the smallest first; dashed is the base."""
     measured, decided = by_setting(points), decide(points)
     peaks = {s: most / GIB for s, found in measured.items() if (most := _peak(found)) is not None}
     if not peaks:
@@ -112,7 +112,7 @@ def _peak(found: Sequence[Point]) -> float | None:
 
 def _room_words(rooms: Mapping[Setting, Point], setting: Setting) -> str:
     room = rooms.get(setting)
-    return "" if room is None else _("lets {batch} fit").format(batch=f"{room.value:.0f}")
+    return "" if room is None else _("lets up to about {batch} fit").format(batch=f"{room.value:.0f}")
 
 
 def _batch(points: Sequence[Point]) -> str:

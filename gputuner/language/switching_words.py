@@ -11,14 +11,13 @@ _EMULATED = N_(
 _NO_TENSOR = N_("{chip} has no tensor cores: half precision saves memory there, not time.")
 _COMPILE = N_("Compiling took {compile_s:s}, once for each shape of the input.")
 _SCALER_FREE = N_("{free_setting} needs no loss scaling and is {free_loss:fraction} slower.")
-_RISKY = N_("Products that add up in {accumulated} round more: check that the loss comes down as before.")
-_ROOM = N_("By the line through two batches, memory would hold about {room} samples instead of {chosen_room}.")
+_ROOM = N_("By the line through two batches, memory would hold up to about {room} samples instead of {chosen_room}.")
 
 ADVICE: dict[str, AdviceWords] = {
     "switches.best": AdviceWords(
         title=N_("Train with {setting}"),
         action=N_("Train {workload} with {setting} instead of {base_setting}."),
-        why=(_RATES, _MEMORY, _EMULATED, _SCALER_FREE, _COMPILE, _RISKY),
+        why=(_RATES, _MEMORY, _EMULATED, _SCALER_FREE, _COMPILE),
     ),
     "switches.best:keep": AdviceWords(
         title=N_("Stay with {setting}"),
@@ -28,6 +27,18 @@ ADVICE: dict[str, AdviceWords] = {
             N_("Next comes {next_setting} with {next_rate:samples/s}."),
             _NO_TENSOR,
             _EMULATED,
+        ),
+    ),
+    "switches.accumulate": AdviceWords(
+        title=N_("Does FP16 accumulation train as well?"),
+        action=N_(
+            "Worth a question, not advised: compare the loss of {workload} with {setting} over a whole training first."
+        ),
+        why=(
+            _RATES,
+            N_(
+                "Products that add up in FP16 round more, and whether the training comes out as before was not checked."
+            ),
         ),
     ),
     "switches.memory": AdviceWords(
@@ -45,12 +56,13 @@ ADVICE: dict[str, AdviceWords] = {
         ),
     ),
     "switches.memory:free": AdviceWords(
-        title=N_("{setting} saves memory at no cost"),
+        title=N_("{setting} saves memory, at no cost that showed"),
         action=N_("Where memory is short, add it to {workload}: {setting}."),
         why=(
             N_(
                 "At batch {batch} its peak is {peak_bytes:bytes} instead of {chosen_peak_bytes:bytes} "
-                "({memory_change:change}), as measured; the rate differs by {cost:change}."
+                "({memory_change:change}), as measured; the rate differs by {cost:change}, "
+                "which is within what single trials differ by."
             ),
             _ROOM,
         ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.advice.rules import advise
-from gputuner.advice.switches import memory_rule, switches_rule
+from gputuner.advice.switches import accumulate_rule, memory_rule, switches_rule
 from gputuner.advice.switches_modules import modules_rule
 from gputuner.advice.switches_snippet import training
 from gputuner.analysis.switches import Setting
@@ -115,7 +115,7 @@ def test_c054_the_operation_that_lost_is_named_and_the_whole_step_decides(lab):
     assert (told.id, told.params["module"]) == ("switches.module", "grouped (Conv2d)")
     assert told.params["step_s"] == pytest.approx(0.031)
     assert told.params["base_step_s"] == pytest.approx(0.014)
-    assert "InFp32" in told.snippet
+    assert 'in_fp32(model.get_submodule("grouped"))' in told.snippet
     (best,) = switches_rule(evidence)
     assert (best.params["precision"], best.params["keep"]) == ("fp32", True)
 
@@ -202,7 +202,8 @@ def test_the_code_to_paste_trains(execute, precision, switches):
 @pytest.mark.torch
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_compiled_code_trains(execute):
-    execute(training(Setting(precision="fp32", switches=(("compile", True),)), cpu=True))
+    names = execute(training(Setting(precision="fp32", switches=(("compile", True),)), cpu=True))
+    assert "0.weight" in names["model"].state_dict(), "checkpoints keep their names"
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
@@ -215,5 +216,38 @@ def test_what_needs_a_card_is_right_as_code(precision):
     assert any("PYTORCH_CUDA_ALLOC_CONF" in line for line in lines[: lines.index("import torch")])
     loop = tree.body[-1]
     assert isinstance(loop, ast.For)
-    assert "graph.replay()" in ast.unparse(loop)
     assert ("scaler.step(optimizer)" in ast.unparse(loop)) == (precision == "fp16")
+    if precision == "fp16":
+        assert "# where gradients are clipped: scaler.unscale_(optimizer) first" in code
+    assert 'torch.set_float32_matmul_precision("high")' in code, "measured with TF32 where autocast leaves FP32"
+
+
+def test_a_captured_step_is_left_to_torchs_own_guide():
+    """A capture depends on schedule and optimizer: no code of ours that freezes the one or breaks the other."""
+    switches = (("cuda_graph", True), ("optimizer_kind", "fused"))
+    code = training(Setting(precision="bf16", switches=switches), cpu=False)
+    assert "https://pytorch.org/docs/stable/notes/cuda.html#whole-network-capture" in code
+    assert "learning rate must then be a tensor" in code
+    assert "CUDAGraph()" not in code
+    assert "capturable=True" not in code
+    assert sum(isinstance(node, ast.For) for node in ast.walk(ast.parse(code))) == 1, "no extra training of a batch"
+
+
+def test_a_captured_step_saves_no_memory_whatever_its_peak_says(lab):
+    graph = (150.0, "fp32", 1e9, {"cuda_graph": True})
+    assert memory_rule(compared(lab, graph)) == []
+    slow = (70.0, "fp32", 3e9, {"checkpointing": True})
+    assert [each.params.get("checkpointing") for each in memory_rule(compared(lab, (99.0, *graph[1:]), slow))] == [True]
+
+
+def test_accumulation_in_fp16_is_asked_and_not_advised(lab):
+    fast = (190.0, "fp16", 4e9, {"fp16_accumulate": True})
+    half = (150.0, "fp16", 4e9, {})
+    evidence = compared(lab, half, half, fast, fast)
+    (best,) = switches_rule(evidence)
+    assert best.params["precision"] == "fp16"
+    assert "fp16_accumulate" not in best.params
+    (asked,) = accumulate_rule(evidence)
+    assert (asked.id, asked.risk, asked.gain, asked.change) == ("switches.accumulate", True, None, None)
+    assert (asked.params["rate"], asked.params["base_rate"]) == (pytest.approx(190.0), pytest.approx(150.0))
+    assert accumulate_rule(compared(lab, half, half, (150.0, "fp16", 4e9, {"fp16_accumulate": True}))) == []

@@ -44,7 +44,8 @@ def test_a_built_in_on_a_simulated_card(gputuner):
     assert (ended.code, document["simulated"]) == (0, True)
     best = next(entry for entry in document["advice"] if entry["id"] == "switches.best")
     assert best["gain"]["low"] > 0
-    assert "torch.compile(model)" in best["snippet"]
+    assert "model.compile()" in best["snippet"]
+    assert best["params"]["base_precision"] == "fp32", "untouched, matrix products are FP32"
     answer = next(point for point in document["points"] if point["metric"] == "switches_gain")
     assert answer["value"] == pytest.approx(1.0 + best["gain"]["value"])
     reasons = {warning["params"].get("reason", "") for warning in document["warnings"]}

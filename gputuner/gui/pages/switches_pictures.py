@@ -20,8 +20,8 @@ class SwitchesPictures(Pictures):
         self._theme = theme
         self.rates, self.memory = Bars(theme), Bars(theme)
         self._answers: tuple[str, ...] = ()
-        rated = _("✓ = advised, dashed = torch by itself; … + one switch more")
-        saved = _("✓ = advised, dashed = torch by itself")
+        rated = _("✓ = advised, dashed = plain FP32 or TF32; … + one switch more")
+        saved = _("✓ = advised, dashed = plain FP32 or TF32")
         self.add_pages(
             {
                 "rate": scrolled(self.rates, _("Rate of each setting"), rated),

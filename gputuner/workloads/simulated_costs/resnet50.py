@@ -94,6 +94,7 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
             "kernel": "simulated",
             "loss_finite": True,
             "optimizer": "sgd_momentum",
+            "convolutional": True,
             "model_flop_per_sample": resnet50_flop(image),
             **notes,
         },

@@ -182,7 +182,12 @@ def edsr(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
         kept_bytes=line.sample_bytes * (1.4 if last else 2.0),
         host_s=9e-3 if variant == "baseline" else 16e-3,
         products=False,
-        notes={"optimizer": "adam_fused", "parameters": shape.parameters, "channels_last": last},
+        notes={
+            "optimizer": "adam_fused",
+            "parameters": shape.parameters,
+            "channels_last": last,
+            "convolutional": True,
+        },
     )
 
 
