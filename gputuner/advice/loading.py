@@ -9,7 +9,8 @@ from dataclasses import replace
 from gputuner.advice import loading_snippets as snippets
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make, scattered, setting_of
-from gputuner.analysis.loading import PLENTY, epoch_saving, gain, pooled, starvation
+from gputuner.analysis.interleaved import compared_points
+from gputuner.analysis.loading import PLENTY, epoch_saving, pooled, starvation
 from gputuner.model.advice import Advice, Confidence, Gain
 from gputuner.model.change import Change
 from gputuner.model.points import Point
@@ -24,8 +25,8 @@ BUSY_CORES = 1.3
 """A loader process that keeps more cores than this busy computes with several threads."""
 SAVES = 0.005
 """Kept processes are worth a word from this share of an epoch on."""
-SURE_LOSS = 0.2
-"""A loss of this size is no matter of scatter."""
+SURE_LOSS, SURE_GAIN = 0.2, 0.5
+"""A loss of this size is no matter of scatter; nor is a gain of that size, where there was one trial of each."""
 LIKELY = 0.5
 """That an end to the training's waiting is within reach, where little is lost by it."""
 
@@ -55,7 +56,8 @@ def _reach(most: Gain | None) -> float:
 
 
 def setting_rule(evidence: Evidence) -> list[Advice]:
-    """``loading.setting``: another setting feeds the training faster; ``loading.keep``: none does."""
+    """``loading.setting``: another setting feeds the training faster; ``loading.keep``: none is known to; nothing where
+    figures that might tell scattered."""
     best = evidence.last("loader_best")
     if best is None:
         return []
@@ -68,12 +70,17 @@ def setting_rule(evidence: Evidence) -> list[Advice]:
     supplied = [p for p in evidence.of("loader_supply") if p.extra.get("usual") is True]
     if supplied:
         params["usual_supply"] = pooled(supplied)
-    found = gain(better, usual)
-    as_before = found.low is not None and found.low <= 0 and not scattered(*better, *usual)
-    if best.extra.get("usual") is True or as_before:
+    same = best.extra.get("usual") is True
+    found = compared_points(usual, better or [best])
+    known = found.is_faster if found.low is not None else found.value >= SURE_GAIN
+    if not same and not known and scattered(*better, *usual):
+        return []
+    if same or not known:
         kept = _params(evidence, usual[0], usual)
+        if not same and found.low is None and found.value > 0:
+            kept["single_rate"] = best.value
         return [make("loading.keep", evidence.card.uuid, kept, [best, *usual], weight=0.5)]
-    return [_setting(evidence, best, params, [*better, *usual], found)]
+    return [_setting(evidence, best, params, [*better, *usual], found.gain)]
 
 
 def _setting(
@@ -111,6 +118,8 @@ def _change(evidence: Evidence, best: Point) -> Change | None:
 
 
 def _loader(evidence: Evidence, point: Point) -> str:
+    demand = evidence.last("loader_demand")
+    told = demand.extra if demand is not None else {}
     return snippets.loader(
         int(point.params["batch"]),
         int(point.params["workers"]),
@@ -118,6 +127,8 @@ def _loader(evidence: Evidence, point: Point) -> str:
         pin=point.params["pin"] is True,
         persistent=point.params["persistent"] is True,
         cpu=evidence.card.is_cpu,
+        function=told.get("source") == "loader",
+        fixed=str(told.get("fixed", "")).split(),
     )
 
 

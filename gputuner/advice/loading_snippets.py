@@ -1,31 +1,50 @@
 """Code to paste about loading: the loader itself, processes that keep to one thread, a container's shared memory."""
 
+from collections.abc import Sequence
 from math import ceil
 
 GIB = 1 << 30
 
 
+KEPT = "    # collate_fn, drop_last and a sampler (instead of shuffle) as you have them"
+"""What advice on a loader does not touch, and a new call of ``DataLoader`` would lose."""
+
+
 def loader(
-    batch: int, workers: int, *, prefetch: int = 2, pin: bool = False, persistent: bool = False, cpu: bool = False
+    batch: int,
+    workers: int,
+    *,
+    prefetch: int = 2,
+    pin: bool = False,
+    persistent: bool = False,
+    cpu: bool = False,
+    function: bool = False,
+    fixed: Sequence[str] = (),
 ) -> str:
-    """A ``DataLoader`` of that setting; with pinned memory also the copy that makes use of it."""
-    lines = [
-        "loader = torch.utils.data.DataLoader(",
-        "    dataset,",
-        f"    batch_size={batch},",
-        "    shuffle=True,",
-        f"    num_workers={workers},",
-    ]
+    """A ``DataLoader`` of that setting; with pinned memory also the copy that makes use of it.
+
+    ``function``: the recipe has a function that makes its loader. It is called, so that its sampler, its collate
+    function and all else stay. ``fixed``: parameters that it does not take.
+    """
+    options = {"batch_size": f"batch_size={batch},", "num_workers": f"num_workers={workers},"}
     if workers:
-        lines.append(f"    prefetch_factor={prefetch},  # batches that each process has ready")
+        options["prefetch_factor"] = f"prefetch_factor={prefetch},  # batches that each process has ready"
     if pin and not cpu:
-        lines.append("    pin_memory=True,")
+        options["pin_memory"] = "pin_memory=True,"
     if workers and persistent:
-        lines.append("    persistent_workers=True,  # no new processes at each epoch")
+        options["persistent_workers"] = "persistent_workers=True,  # no new processes at each epoch"
+    asked = [f"    {line}" for name, line in options.items() if name not in fixed]
+    if function:
+        lines = [
+            "batches = loader(  # the recipe's function; or set these in its DataLoader(…) and leave the rest",
+            *asked,
+        ]
+    else:
+        lines = ["loader = torch.utils.data.DataLoader(", "    dataset,", "    shuffle=True,", KEPT, *asked]
     lines.append(")")
     if pin and not cpu:
         lines += [
-            "for inputs, targets in loader:",
+            f"for inputs, targets in {'batches' if function else 'loader'}:",
             '    inputs, targets = inputs.to("cuda", non_blocking=True), targets.to("cuda", non_blocking=True)',
         ]
     return "\n".join(lines)
@@ -47,6 +66,7 @@ def one_thread(batch: int, workers: int) -> str:
             "    dataset,",
             f"    batch_size={batch},",
             "    shuffle=True,",
+            KEPT,
             f"    num_workers={workers},",
             "    worker_init_fn=one_thread,",
             ")  # libraries that read OMP_NUM_THREADS: export OMP_NUM_THREADS=1 before the training starts",

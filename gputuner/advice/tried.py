@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from gputuner.analysis.calibration import Tried
-from gputuner.analysis.trying import Realised
+from gputuner.analysis.interleaved import Compared
 from gputuner.model.advice import Confidence, Gain
 from gputuner.model.points import Point
 
@@ -38,7 +38,7 @@ def tried_of(point: Point) -> Tried:
             low=_number(extra.get("predicted_low")),
             high=_number(extra.get("predicted_high")),
         ),
-        found=Realised(value=point.value, low=low, high=high, trials=int(trials), between=float(between)),
+        found=Compared(value=point.value, low=low, high=high, trials=int(trials), between=float(between)),
         aim="memory" if extra.get("aim") == "memory" else "rate",
         memory_change=_number(extra.get("memory_change")),
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import median
 
+from gputuner.analysis.interleaved import Compared
 from gputuner.analysis.statistics import NORMAL_975
-from gputuner.analysis.trying import Realised, Verdict, memory_verdict, verdict
+from gputuner.analysis.trying import Verdict, is_scored, is_testable, memory_verdict, verdict
 from gputuner.model.advice import Confidence, Gain
 from gputuner.model.change import Aim
 
@@ -22,7 +23,7 @@ class Tried:
     """UUID of the card that it was tried on."""
     confidence: Confidence
     predicted: Gain | None
-    found: Realised
+    found: Compared
     aim: Aim = "rate"
     memory_change: float | None = None
     """Relative change of peak memory; None: not measured."""
@@ -55,9 +56,11 @@ class Tally:
     confidence: Confidence
     tries: int
     agreed: Share | None
-    """The realised interval meets the predicted one, of those that have both; None: there are none."""
-    gained: Share
-    """The realised gain is above 0 (where memory is the aim: memory was saved)."""
+    """As predicted, of those whose prediction could fail and that were known well enough to show it; None: none was."""
+    open: int
+    """Predicted in figures that could not fail: an upper bound, no interval, or one that is wider than the gain."""
+    gained: Share | None
+    """The realised interval lies above 0 (where memory is the aim: memory was saved), of those that have one."""
     error: float | None
     """Median of |realised − predicted| gain."""
     bias: float | None
@@ -89,18 +92,19 @@ def calibrate(tries: Sequence[Tried]) -> tuple[Tally, ...]:
 
 
 def _tally(group: Sequence[Tried]) -> Tally:
-    told = [each.verdict for each in group if each.predicted is not None]
-    clear = [each for each in told if each is not Verdict.UNCLEAR]
+    scored = [each.verdict for each in group if each.aim == "rate" and is_scored(each.predicted, each.found)]
+    known = [each for each in group if each.aim == "memory" or each.found.low is not None]
     errors = [each.error for each in group if each.error is not None]
     return Tally(
         confidence=group[0].confidence,
         tries=len(group),
-        agreed=wilson(clear.count(Verdict.AS_PREDICTED), len(clear)) if clear else None,
-        gained=wilson(sum(map(_gained, group)), len(group)),
+        agreed=wilson(scored.count(Verdict.AS_PREDICTED), len(scored)) if scored else None,
+        open=sum(each.predicted is not None and not is_testable(each.predicted) for each in group),
+        gained=wilson(sum(map(_gained, known)), len(known)) if known else None,
         error=median(map(abs, errors)) if errors else None,
         bias=median(errors) if errors else None,
     )
 
 
 def _gained(each: Tried) -> bool:
-    return each.verdict is Verdict.SAVES if each.aim == "memory" else each.found.value > 0
+    return each.verdict is Verdict.SAVES if each.aim == "memory" else each.found.is_faster

@@ -1,17 +1,14 @@
 """A loader before a training: whether more processes are worth trying, how many to take, what another setting gains.
 
-*Supply* is what the loader delivers alone, *demand* what the training eats of batches that lie on the device already,
-*fed* what the training does with the loader. Starvation is the share of the demand that the loader costs.
+*Supply* is what the loader delivers alone, *demand* what the training eats of batches that lie ready in the host's
+memory, *fed* what the training does with the loader. Batches are copied to the device in both of the last, so that
+starvation, the share of the demand that is lost, is the loader's. What two settings differ by: ``interleaved``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import exp, hypot, log, sqrt
+from collections.abc import Iterable, Mapping
+from math import exp, log
 from statistics import fmean
 
-from gputuner.analysis.comparing import bounds
-from gputuner.analysis.statistics import NORMAL_975
-from gputuner.analysis.trials import ASSUMED_TRIALS, BETWEEN_TRIALS, between_of
-from gputuner.model.advice import Gain
 from gputuner.model.points import Point
 
 ENOUGH_WITHIN = 0.02
@@ -93,35 +90,3 @@ def pooled(points: Iterable[Point]) -> float:
     if not logs:
         raise ValueError("no points")
     return exp(fmean(logs))
-
-
-def gain(better: Sequence[Point], base: Sequence[Point]) -> Gain:
-    """What one setting gains over another, each measured once or more often in turn (A B B A).
-
-    The interval holds the scatter within the trials (the median's own intervals) and between them: deviations of the
-    logarithms from their setting's mean, pooled with an assumed 0.3 % that weighs as much as two repeats; of a figure
-    that scattered, its IQR where that is larger.
-    """
-    ratio = pooled(better) / pooled(base)
-    groups = (better, base)
-    squares, freedom = ASSUMED_TRIALS * BETWEEN_TRIALS**2, ASSUMED_TRIALS
-    for group in groups:
-        mean = log(pooled(group))
-        squares += sum((log(point.value) - mean) ** 2 for point in group)
-        freedom += len(group) - 1
-    between, half = sqrt(squares / freedom), 0.0
-    for group in groups:
-        for point in group:
-            within = _half(point)
-            if within is None:
-                return Gain(value=ratio - 1.0, unit="fraction")
-            half = hypot(half, within / len(group), NORMAL_975 * between_of(point, between) / len(group))
-    return Gain(value=ratio - 1.0, unit="fraction", low=ratio * exp(-half) - 1.0, high=ratio * exp(half) - 1.0)
-
-
-def _half(point: Point) -> float | None:
-    """Half-width of the interval of a rate's logarithm; None with too few repeats."""
-    found = bounds(point)
-    if found is None or found.low <= 0:
-        return None
-    return log(max(found.high / found.value, found.value / found.low))

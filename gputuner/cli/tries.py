@@ -100,6 +100,7 @@ def _show_of(output: Output, origin: Origin, points: Sequence[Point]) -> None:
     if rows:
         output.table(headers, rows, right=(1,), wraps=(0, 2, 3, 5))
         output.line(_("Shares with 95 % intervals (Wilson); off by: median |realised − predicted| gain."))
+        output.line(_("As predicted: of the promises that could fail and were tried precisely enough to show it."))
     left_out = sum(not counts(point) for point in points)
     if left_out:
         told = ngettext(

@@ -1,9 +1,9 @@
 """Data loading of one training: how fast it eats, how fast its loader delivers, and which setting of it to take.
 
 The batch is the one asked for, else the fastest of a short climb. Then: the demand, measured on batches of the loader
-that lie on the device; the loader's setting of today, alone and with the training; processes up to the knee; the other
-switches one at a time; today's setting and the advised one once more. All of the loader runs on this machine's own
-processor. On a simulated card that cannot be: there a stand-in for a host delivers, and it is said.
+that lie ready in memory; the loader's setting of today, alone and with the training; processes up to the knee; the
+other switches one at a time; today's setting and the advised one once more. All of the loader runs on this machine's
+own processor. On a simulated card that cannot be: there a stand-in for a host delivers, and it is said.
 """
 
 from collections.abc import Generator

@@ -21,7 +21,8 @@ AGAIN_SHARE = 0.75
 """Of a measurement's time what the training with its loader takes alone."""
 ALONE, FED = "alone", "fed"
 PARTICULARS = ("needs_bytes", "free_bytes", "message", "cause")
-NOT_TOLD = frozenset({"fixed"})
+FIXED = "fixed"
+"""What the recipe's loader does not take; told where there is any."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,7 +77,7 @@ class Loaded:
 
     def fixed(self, parameter: str) -> bool:
         """Whether the recipe's loader does not take ``parameter``."""
-        return parameter in str(self.facts.get("fixed", "")).split()
+        return parameter in str(self.facts.get(FIXED, "")).split()
 
     @property
     def epoch_batches(self) -> int | None:
@@ -132,7 +133,7 @@ def demand(course: Course, known: Loaded) -> Generator[Step, StepResult, bool]:
     if not part.iteration_s:
         return False
     known.facts = {**part.notes, **trial.notes}
-    told = {name: value for name, value in known.facts.items() if name not in NOT_TOLD}
+    told = {name: value for name, value in known.facts.items() if name != FIXED or value}
     known.demand = course.make.rate(
         "loader_demand", known.name, "samples/s", part.work["samples"], _as_trial(part), _conditions(result, 0),
         {"batch": spec.batch, "precision": spec.precision, "channels_last": spec.channels_last}, extra=told,

@@ -1,12 +1,14 @@
 """The search for a loader's setting: processes up to the knee, then the other switches one at a time.
 
 The user's setting of today comes first and last, the advised one in between (A … B … B A), so that what warms up or
-fills up on the way (files that lie in memory by then) is not taken for a gain.
+fills up on the way (files that lie in memory by then) is not taken for a gain. A switch that looks better in one trial
+is tried once more in turn with what it is compared with, and kept only where the trials together show a gain.
 """
 
 from collections.abc import Generator
 from dataclasses import replace
 
+from gputuner.analysis.interleaved import compared_points
 from gputuner.analysis.loading import at_knee, chosen, enough, epoch_saving, pooled, refined
 from gputuner.experiments.course import Course
 from gputuner.experiments.loading_measure import Loaded, Steps, gap, supply
@@ -16,7 +18,7 @@ from gputuner.workloads.bodies.loader_room import SHARED_MEMORY, candidates, ref
 from gputuner.workloads.specs_loading import LoaderSetting
 
 BETTER = 0.02
-"""A switch is kept if the training gains at least this."""
+"""A switch is kept if the training gains at least this, beyond what trials differ by."""
 WORTH_OF_EPOCH = 0.005
 """Processes are kept from epoch to epoch if that saves this share of an epoch."""
 REFINE_AT_MOST = 2
@@ -28,8 +30,8 @@ KEPT_BACK = 6
 """Measurements that come after the number of processes: switches, and two settings once more."""
 OVER_CORES = 4
 """The user's own setting, and processes that hardly compute, may be so many times as many as the cores."""
-SWEEP = ("loading_supply", "workers")
-"""Label and phase of the numbers of processes."""
+SWEEP, SWITCH, AGAIN = ("loading_supply", "workers"), ("loading_switch", "switch"), ("loading_again", "again")
+"""Label and phase of the numbers of processes, of the other switches, of what was measured before."""
 
 
 def search(course: Course, known: Loaded) -> Generator[Step, StepResult, LoaderSetting | None]:
@@ -127,21 +129,20 @@ def _tried(
 
 def _switches(course: Course, known: Loaded, best: LoaderSetting) -> Generator[Step, StepResult, LoaderSetting]:
     """Batches ready, pinned memory, kept processes: each alone, kept where it gains."""
-    label, phase = "loading_switch", "switch"
     best = yield from _fewer_ready(course, known, best)
     if best.workers and not known.fixed("prefetch_factor"):
         for _ in range(REFINE_AT_MOST):
             more = replace(best, prefetch=2 * best.prefetch)
-            if not (yield from _tried(course, known, more, label, phase)) or not _better(known, more, best):
+            if not (yield from _tried_better(course, known, more, best)):
                 break
             best = more
     if not known.cpu and not known.fixed("pin_memory"):
         other = replace(best, pin=not best.pin)
-        if (yield from _tried(course, known, other, label, phase)) and _better(known, other, best):
+        if (yield from _tried_better(course, known, other, best)):
             best = other
     if best.workers and not known.fixed("persistent_workers"):
         other = replace(best, persistent=not best.persistent)
-        if (yield from _tried(course, known, other, label, phase)) and _keeps(known, other, best):
+        if (yield from _tried(course, known, other, *SWITCH)) and (yield from _keeps(course, known, other, best)):
             best = other
     return best
 
@@ -152,21 +153,50 @@ def _fewer_ready(course: Course, known: Loaded, best: LoaderSetting) -> Generato
     if refused is None or refused[0].prefetch == 1 or known.fixed("prefetch_factor"):
         return best
     fewer = replace(refused[0], prefetch=1)
-    measured = yield from _tried(course, known, fewer, "loading_switch", "switch")
-    return fewer if measured and _better(known, fewer, best) else best
+    return fewer if (yield from _tried_better(course, known, fewer, best)) else best
 
 
-def _better(known: Loaded, one: LoaderSetting, than: LoaderSetting) -> bool:
+def _looks_better(known: Loaded, one: LoaderSetting, than: LoaderSetting) -> bool:
+    """By the last trial of each."""
     first, second = known.latest(one), known.latest(than)
     return first is not None and second is not None and first >= (1.0 + BETTER) * second
 
 
-def _keeps(known: Loaded, one: LoaderSetting, than: LoaderSetting) -> bool:
+def _tried_better(
+    course: Course, known: Loaded, one: LoaderSetting, than: LoaderSetting
+) -> Generator[Step, StepResult, bool]:
+    """Measure ``one``, and whether it is better."""
+    return (yield from _tried(course, known, one, *SWITCH)) and (yield from _better(course, known, one, than))
+
+
+def _better(
+    course: Course, known: Loaded, one: LoaderSetting, than: LoaderSetting
+) -> Generator[Step, StepResult, bool]:
+    """Whether ``one``, measured last, is better: where it looks so, both once more, the other way round (A B B A).
+
+    Where the trials do not show it, or time is short, that is said and it is not.
+    """
+    if not _looks_better(known, one, than):
+        return False
+    if course.fits(sum(known.cost_s(each.workers, again=True) for each in (one, than))):
+        for setting in (one, than):
+            yield from supply(course, known, setting, *AGAIN)
+    found = compared_points(known.fed[than], known.fed[one])
+    if found.is_faster and found.value >= BETTER:
+        return True
+    if found.value >= BETTER:
+        yield from course.warn("loading_unsure", **one.named(), gain=found.value, trials=found.trials)
+    return False
+
+
+def _keeps(course: Course, known: Loaded, one: LoaderSetting, than: LoaderSetting) -> Generator[Step, StepResult, bool]:
     """Whether ``one``, which differs in keeping its processes, is better over an epoch and its border."""
-    if _better(known, than, one):
+    if _looks_better(known, than, one):
         return False
     saved = saving(known, one, than)
-    return _better(known, one, than) or (saved is not None and one.persistent and saved >= WORTH_OF_EPOCH)
+    if saved is not None and one.persistent and saved >= WORTH_OF_EPOCH:
+        return True
+    return (yield from _better(course, known, one, than))
 
 
 def saving(known: Loaded, one: LoaderSetting, other: LoaderSetting) -> float | None:
@@ -205,9 +235,7 @@ def _decoding(course: Course, known: Loaded, best: LoaderSetting) -> Generator[S
             yield from course.warn("loading_decode", decoder=name, reason="needs_torchvision")
         else:
             on_card = replace(best, workers=min(best.workers, 2), pin=False, decode=decode)
-            if (yield from _tried(course, known, on_card, "loading_switch", "switch")) and _better(
-                known, on_card, found
-            ):
+            if (yield from _tried_better(course, known, on_card, found)):
                 found = on_card
     return found
 
@@ -217,7 +245,7 @@ def _again(course: Course, known: Loaded, usual: LoaderSetting, best: LoaderSett
     for setting in (best, usual):
         if not course.fits(known.cost_s(setting.workers, again=True)):
             return
-        yield from supply(course, known, setting, "loading_again", "again")
+        yield from supply(course, known, setting, *AGAIN)
 
 
 def _kept_files(course: Course, known: Loaded, usual: LoaderSetting) -> Steps:

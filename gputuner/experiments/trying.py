@@ -1,8 +1,9 @@
 """Try an advice on the training it was given for: as before and as advised, A B B A, and what it gained.
 
 Four trials make a round, and the next one goes the other way round; every round after the first begins in a new
-process, since processes differ too. Rounds are added while the time budget allows, until the gain is known to half a
-per cent. What was predicted stays with the result, so that a record can say how often the words came true.
+process, since processes differ too. Rounds are added while the time budget allows; what they find does not end them: an
+interval that is watched until it is narrow enough is too narrow. What was predicted stays with the result, so that
+a record can say how often the words came true.
 """
 
 from collections.abc import Generator
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from gputuner.analysis.contention import common_window, inside
-from gputuner.analysis.trying import Realised, memory_verdict, realised, together, verdict
+from gputuner.analysis.interleaved import Compared, compared_rounds
+from gputuner.analysis.trying import memory_verdict, together, verdict
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
@@ -32,10 +34,8 @@ Side = Literal["base", "advised"]
 FORWARD: tuple[Side, ...] = ("base", "advised", "advised", "base")
 BACKWARD: tuple[Side, ...] = ("advised", "base", "base", "advised")
 ROUNDS_MOST = 8
-ROUNDS_WANTED = 3
+ROUNDS_WANTED = 4
 """A trial is measured so long that so many rounds fit into the budget."""
-SURE = 0.005
-"""A gain known to so much on either side is known well enough."""
 PROBE_S = 0.5
 """To measure in a memory probe: two optimizer steps show the peak."""
 LEAST_S, MOST_S = 1.5, 10.0
@@ -133,7 +133,7 @@ class _Comparison:
 
     def __init__(self, spec: Try, course: Course, shape: Shape) -> None:
         self._spec, self._course, self._shape = spec, course, shape
-        self._rates: dict[Side, list[Spread]] = {"base": [], "advised": []}
+        self._rounds: list[dict[Side, list[Spread]]] = []
         self._peaks: dict[Side, float] = {}
         self._cost_s: dict[Side, float] = {}
         self._flags: list[Flag] = []
@@ -144,7 +144,7 @@ class _Comparison:
         self._expected_s = self._measure_s + overhead_s
 
     def rounds(self) -> Plan:
-        """All rounds; ends early where a side cannot run, or the gain is known well enough.
+        """All rounds; ends early where a side cannot run.
 
         Raises:
             DoesNotFit: a setting does not fit in memory.
@@ -157,6 +157,7 @@ class _Comparison:
             if number > 1 and not course.fits(cost_s):
                 return
             yield from self._told_total(number, cost_s)
+            self._rounds.append({"base": [], "advised": []})
             for position, side in enumerate(order):
                 if number == 1 and position > 1 and not course.fits(self._cost_s.get(side, 0.0)):
                     yield from course.warn("try_too_short", needed_s=round(sum(self._cost_s.values()) * 2.0, 1))
@@ -164,11 +165,8 @@ class _Comparison:
                 yield from self._trial(side, number, fresh=number > 1 and position == 0)
             if number == 1 and self._shape.cpu and self._spec.aim == "memory":
                 yield from self._count_memory()
-            found = realised(self._rates["base"], self._rates["advised"])
+            found = compared_rounds([(each["base"], each["advised"]) for each in self._rounds])
             yield from course.tell(self._gain_point(found, number))
-            sure = found.low is not None and found.high is not None and found.high - found.low <= 2.0 * SURE
-            if sure and number > 1:
-                return
 
     def _told_total(self, number: int, cost_s: float) -> Plan:
         """How much is left, were every round as long as this one."""
@@ -200,7 +198,7 @@ class _Comparison:
                 points = self._points(works, trials, result, side, number)
                 yield from course.tell(*points)
                 yield from self._compare_recipe(trials[0])
-                self._rates[side].append(together([point.spread for point in points if point.spread is not None]))
+                self._rounds[-1][side].append(together([point.spread for point in points if point.spread is not None]))
                 self._flags += [flag for point in points for flag in point.flags if flag in TOLD_FLAGS]
                 if not self._shape.cpu:
                     self._keep_peak(side, trials)
@@ -272,7 +270,7 @@ class _Comparison:
         base, advised = self._peaks.get("base"), self._peaks.get("advised")
         return advised / base - 1.0 if base and advised else None
 
-    def _gain_point(self, found: Realised, number: int) -> Point:
+    def _gain_point(self, found: Compared, number: int) -> Point:
         spec, context = self._spec, self._course.context
         predicted, memory = spec.predicted, self._memory_change()
         now = conditions_of(context.card, context.fingerprint, context.torch)
@@ -281,6 +279,7 @@ class _Comparison:
             "aim": spec.aim,
             "verdict": (memory_verdict(memory) if spec.aim == "memory" else verdict(predicted, found)).value,
             "trials": found.trials,
+            "processes": number,
             "between_trials": found.between,
             "same_card": is_same_card(spec.measured_on, now),
             "recipe_same": not self._told_recipe,

@@ -14,6 +14,10 @@ WARNINGS: dict[str, str] = {
         "A simulated card has no host: a stand-in with 16 cores and 3.6 ms for a photograph loads for it. That says "
         "nothing about this machine's processor or disks; without --simulate they are measured."
     ),
+    "loading_unsure": N_(
+        "{loader}: {gain:fraction} faster over {trials} trials, which differ too much, or are too few, to know it; not "
+        "taken."
+    ),
     "loading_files_cached": N_(
         "With {loader} the training ran at {before:samples/s} at the beginning and at {after:samples/s} at the end: "
         "what is read lies in memory by now. Where the data set is larger than the memory, the disk sets the rate."
@@ -123,7 +127,13 @@ ADVICE: dict[str, AdviceWords] = {
     "loading.keep": AdviceWords(
         title=N_("Keep the loader as it is"),
         action=N_("Keep loading the data of {workload} with {loader}; nothing that was tried feeds it clearly faster."),
-        why=_RATES[2:4],
+        why=(
+            *_RATES[2:4],
+            N_(
+                "Another setting ran at {single_rate:samples/s}. Whether that is faster is not known: it takes more "
+                "than one trial of each."
+            ),
+        ),
     ),
     "loading.persistent": AdviceWords(
         title=N_("Keep the loader's processes from epoch to epoch"),

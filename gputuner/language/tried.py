@@ -11,6 +11,7 @@ EVEN = 0.005
 """A median difference below half a percentage point is no tendency."""
 VERDICTS: dict[Verdict, str] = {
     Verdict.AS_PREDICTED: N_("As predicted, within the intervals."),
+    Verdict.UP_TO: N_("It gained, and no more than was called possible; no less had been promised."),
     Verdict.MORE: N_("It gained more than was predicted."),
     Verdict.LESS: N_("It gained, but less than was predicted."),
     Verdict.GAIN: N_("It gained; how much had not been predicted."),

@@ -37,6 +37,18 @@ def test_a_loader_of_that_setting(workers, cpu):
     assert sorted(place for _, places in loader for place in places.tolist()) == list(range(24))
 
 
+def test_the_recipes_function_keeps_sampler_collate_and_drop_last():
+    def made(batch_size, num_workers=0, prefetch_factor=None):
+        return torch.utils.data.DataLoader(
+            Numbers(), batch_size, num_workers=num_workers, prefetch_factor=prefetch_factor, drop_last=True,
+            sampler=range(3, 24), collate_fn=lambda samples: [place for _, place in samples],
+        )  # fmt: skip
+
+    code = snippets.loader(8, 0, pin=True, cpu=True, function=True, fixed=("pin_memory",))
+    assert list(ran(code, loader=made)["batches"]) == [list(range(3, 11)), list(range(11, 19))]
+    assert "pin_memory" not in snippets.loader(8, 2, pin=True, function=True, fixed=("pin_memory",)).partition(")\n")[0]
+
+
 @pytest.mark.filterwarnings("ignore:.*pin_memory.*:UserWarning")
 def test_pinned_memory_comes_with_the_copy_that_makes_use_of_it():
     names = ran(snippets.loader(8, 0, pin=True))

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gputuner.analysis.calibration import Tried, calibrate, wilson
-from gputuner.analysis.trying import Realised, Verdict
+from gputuner.analysis.interleaved import Compared
+from gputuner.analysis.trying import Verdict
 from gputuner.model.advice import Confidence, Gain
 
 
@@ -18,7 +19,7 @@ def tried(predicted, value, *, word=Confidence.MEASURED, session="s1", advice="b
     low, high = (None, None) if half is None else (value - half, value + half)
     return Tried(
         session=session, advice=advice, card="GPU-1", confidence=word, predicted=gain,
-        found=Realised(value=value, low=low, high=high, trials=4),
+        found=Compared(value=value, low=low, high=high, trials=4),
     )  # fmt: skip
 
 
@@ -61,8 +62,21 @@ def test_each_word_is_counted_by_itself():
 def test_what_has_no_interval_or_promise_is_no_hit_and_no_miss():
     (told,) = calibrate([tried(None, 0.1, session="a"), tried(0.2, 0.2, session="b", half=None)])
     assert told.agreed is None
-    assert (told.gained.hits, told.gained.of) == (2, 2)
+    assert (told.gained.hits, told.gained.of) == (1, 1), "what has no interval is not known to have gained"
     assert told.error == pytest.approx(0.0)
+
+
+def test_upper_bounds_and_noise_neither_agree_nor_gain():
+    """Up to + 40 % was called possible; 1 % and 0.5 % came, of which one may be noise."""
+    bound = Gain(value=0.4, unit="fraction", low=0.0, high=0.4)
+    tries = [
+        replace(tried(0.2, value, session=name, half=half), predicted=bound)
+        for name, value, half in (("a", 0.01, 0.005), ("b", 0.005, 0.02))
+    ]
+    (told,) = calibrate(tries)
+    assert (told.agreed, told.open, told.gained.hits, told.gained.of) == (None, 2, 1, 2)
+    (poor,) = calibrate([tried(0.2, 0.2, half=0.2)])
+    assert (poor.agreed, poor.open, poor.gained.hits) == (None, 0, 0), "known too poorly to show that it holds"
 
 
 def test_an_advice_tried_again_counts_once_with_the_last_word():

@@ -1,29 +1,15 @@
 """Before a training: which loader to try, which to take, and what that gains."""
 
-import math
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gputuner.analysis.loading import (
     at_knee,
     chosen,
     enough,
     epoch_saving,
-    gain,
     refined,
     starvation,
 )
-from gputuner.model.points import Point, Spread
-
-
-def point(value, *, half=0.01, n=30):
-    spread = Spread(n=n, median=value, iqr=value * half, ci95_low=value * (1 - half), ci95_high=value * (1 + half))
-    return Point(
-        id=f"p{value}", card="c", metric="loader_fed", workload="w", params={}, value=value, unit="samples/s",
-        spread=spread,
-    )  # fmt: skip
 
 
 def test_the_knee_of_the_training_or_of_the_loader():
@@ -60,27 +46,3 @@ def test_starvation_is_what_the_loader_costs():
 def test_kept_processes_save_their_start_once_an_epoch():
     assert epoch_saving(5.0, 1.0, 75.0) == pytest.approx(4.0 / 80.0)
     assert epoch_saving(1.0, 2.0, 75.0) == 0.0
-
-
-@given(st.floats(10.0, 1e5), st.floats(1.0, 10.0))
-def test_a_gain_lies_within_its_interval(base, factor):
-    found = gain([point(base * factor)], [point(base)])
-    assert found.value == pytest.approx(factor - 1.0)
-    assert found.low < found.value < found.high
-
-
-def test_repeats_that_disagree_widen_the_interval():
-    steady = gain([point(200.0), point(200.0)], [point(100.0), point(100.0)])
-    restless = gain([point(250.0), point(160.0)], [point(100.0), point(100.0)])
-    assert steady.value == restless.value == pytest.approx(1.0)
-    assert math.log1p(restless.high) - math.log1p(restless.low) > 3 * (math.log1p(steady.high) - math.log1p(steady.low))
-    assert steady.low > 0.9
-
-
-def test_three_windows_give_no_interval():
-    short = Point(
-        id="s", card="c", metric="loader_fed", workload="w", params={}, value=100.0, unit="samples/s",
-        spread=Spread(n=3, median=100.0, iqr=1.0),
-    )  # fmt: skip
-    found = gain([point(200.0)], [short])
-    assert (found.value, found.low, found.high) == (pytest.approx(1.0), None, None)

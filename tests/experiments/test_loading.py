@@ -141,6 +141,27 @@ def test_pinned_memory_is_taken_where_it_gains_and_not_tried_on_a_processor(lab)
     assert not any(pin for *_, pin, _ in host.asked)
 
 
+def test_one_lucky_trial_of_a_switch_is_no_gain(lab):
+    """Pinned memory was 6 % faster in its first trial and 0 % in its second: tried again in turn, and not taken."""
+
+    class Lucky(Host):
+        pinned = 0
+
+        def rates(self, params):
+            supply, fed = super().rates(params)
+            self.pinned += params["pin"]
+            return supply, fed * (1.06 if params["pin"] and self.pinned == 1 else 1.0)
+
+    host = Lucky(contention=0.01)
+    told = played(lab, host)
+    assert told.of("loader_best")[0].params["pin"] is False
+    pins = [pin for *_, pin, _ in host.asked]
+    first = pins.index(True)
+    assert pins[first - 1 : first + 3] == [False, True, True, False], "A B B A"
+    (unsure,) = [w for w in told.warned if w.code == "loading_unsure"]
+    assert (unsure.params["pin"], unsure.params["gain"] > 0.02) == (True, True)
+
+
 def test_kept_processes_are_advised_by_what_their_start_costs_an_epoch(lab):
     """8 processes need 2.5 s to start; an epoch of 1000 batches takes 64 s."""
     host = Host(facts={"cores": 16, "epoch_batches": 1000})

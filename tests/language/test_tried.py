@@ -3,7 +3,8 @@
 import pytest
 
 from gputuner.analysis.calibration import Tried, wilson
-from gputuner.analysis.trying import Realised, Verdict
+from gputuner.analysis.interleaved import Compared
+from gputuner.analysis.trying import Verdict
 from gputuner.language import tried as words
 from gputuner.model.advice import Confidence, Gain
 
@@ -16,7 +17,7 @@ def test_every_verdict_has_words_of_its_own():
 
 def test_realised_against_predicted():
     known = {"session": "s", "advice": "a", "card": "c", "confidence": Confidence.MEASURED}
-    found = Realised(value=0.023, low=0.018, high=0.027)
+    found = Compared(value=0.023, low=0.018, high=0.027)
     predicted = Gain(value=1.14, unit="fraction", low=1.13, high=1.16)
     assert words.tried(Tried(**known, predicted=predicted, found=found)) == (
         "Realised gain: +2.3 % (+1.8 % … +2.7 %); predicted: +114 % (+113 % … +116 %)"

@@ -1,8 +1,9 @@
 # pyright: standard
 """How fast a loader of one setting delivers, alone and to the training, and what the training could eat.
 
-``part`` ``demand``: training steps on batches of the loader that lie on the device already: samples/s that a loader
-must deliver. Its notes tell what the machine has room for, and the setting that the user has today.
+``part`` ``demand``: training steps on batches of the loader that lie ready in the host's memory (pinned, where the
+loader may pin them) and are copied in each step, as with a loader: samples/s that a loader must deliver. Its notes tell
+what the machine has room for, and the setting that the user has today.
 
 ``part`` ``supply``: one setting. First its batches are taken as fast as they come (and copied to the card, where there
 is one), then the training takes them; the beginning of the first epoch, and of a second one, is timed apart. What its
@@ -26,7 +27,7 @@ from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import OUT_OF_TIME, gap
 from gputuner.workloads.bodies.loader_room import room
 from gputuner.workloads.bodies.packages import has
-from gputuner.workloads.bodies.recipe import tensors
+from gputuner.workloads.bodies.recipe import mapped, tensors
 from gputuner.workloads.bodies.recipe_loading_decode import decoding
 from gputuner.workloads.bodies.recipe_loading_failures import reason_of, said
 from gputuner.workloads.bodies.recipe_loading_run import Batches, Measured, batch_bytes, counted
@@ -36,8 +37,8 @@ from gputuner.workloads.bodies.survey import Pace, Part
 
 ALONE_SHARE, FED_SHARE, DRAIN_SHARE = 0.35, 0.5, 0.15
 """Of a setting's time: batches as fast as they come, to the training, and those that were made while nobody waited."""
-RESIDENT_AT_MOST, RESIDENT_S = 4, 2.0
-"""Batches that lie on the device for ``demand``: up to so many, if they are made within so many seconds."""
+READY_AT_MOST, READY_S = 4, 2.0
+"""Batches that lie ready for ``demand``: up to so many, if they are made within so many seconds."""
 STEP_WINDOW_S = 0.05
 WARM_SHARE = 0.3
 LEAST_WINDOWS, LEAST_STEPS = 3, 4
@@ -136,37 +137,38 @@ class Loading:
     # --- demand ---------------------------------------------------------------------------------------------------
 
     def _demand(self, pace: Pace) -> Part:
-        """Training steps on batches that lie on the device: one, or some where they differ in shape."""
+        """Training steps on batches that lie ready: one, or some where they differ in shape."""
         self._look_at_machine()
         begun = time.perf_counter()
-        resident: list[Any] = []
+        ready: list[Any] = []
+        pinned = self._device.name == "cuda" and (self._source.usual.pin or "pin_memory" not in self._source.fixed)
         shapes: set[tuple[tuple[int, ...], ...]] = set()
         with Batches(self._source.loader(self._batch, Wanted()), self._batch) as batches:
             self._facts["first_batch_s"] = round(batches.begin(), 4)
             of_epoch = batches.of_epoch
-            for batch in batches.some(RESIDENT_AT_MOST):
+            for batch in batches.some(READY_AT_MOST):
                 if _shapes(batch) in shapes or pace.stopped():
                     break
-                if not resident:
+                if not ready:
                     self._facts["loader_batch_bytes"] = batch_bytes(batch)
                 shapes.add(_shapes(batch))
-                resident.append(self._training.placed(batch, pinned=False))
-                if time.perf_counter() - begun > RESIDENT_S:
+                ready.append(mapped(batch, torch.Tensor.pin_memory) if pinned else batch)
+                if time.perf_counter() - begun > READY_S:
                     break
         if of_epoch is not None:
             self._facts["epoch_batches"] = of_epoch
-        done, span = self._steps(resident, pace)
+        done, span = self._steps(ready, pinned, pace)
         return Part(params={"part": DEMAND}, iteration_s=done, t0_ns=span[0], t1_ns=span[1], work=self._samples())
 
-    def _steps(self, resident: "list[Any]", pace: Pace) -> "tuple[tuple[float, ...], tuple[int, int]]":
-        """Seconds per step of each window, after a warm-up."""
-        step, least = 0, max(len(resident), LEAST_STEPS if self._device.name == "cuda" else 1)
+    def _steps(self, ready: "list[Any]", pinned: bool, pace: Pace) -> "tuple[tuple[float, ...], tuple[int, int]]":
+        """Seconds per step of each window, its copy to the device included, after a warm-up."""
+        step, least = 0, max(len(ready), LEAST_STEPS if self._device.name == "cuda" else 1)
 
         def window(least_s: float) -> float:
             nonlocal step
             begun, steps = time.perf_counter(), 0
             while steps < least or time.perf_counter() - begun < least_s:
-                self._training.step(resident[step % len(resident)])
+                self._training.step(self._training.placed(ready[step % len(ready)], pinned))
                 step, steps = step + 1, steps + 1
             self._device.synchronise()
             return (time.perf_counter() - begun) / steps

@@ -13,6 +13,7 @@ from gputuner.workloads.bodies.recipe import RecipeError, load  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading import Loading  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading_run import Batches, counted  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading_source import Wanted, own  # noqa: E402
+from gputuner.workloads.bodies.recipe_loading_training import Fed  # noqa: E402
 from gputuner.workloads.bodies.survey import Pace  # noqa: E402
 
 pytestmark = [
@@ -88,6 +89,19 @@ def test_the_demand_is_measured_on_the_loaders_batches_and_tells_what_there_is(w
     assert notes["fixed"] == "pin_memory"
     assert notes["source"] == "loader"
     assert notes["cores"] >= 1
+
+
+def test_the_demand_copies_each_batch_as_a_loader_does(written, monkeypatch):
+    """What a loader costs is not to hold the copy to the device: it is in both."""
+    done = []
+    placed, step = Fed.placed, Fed.step
+    monkeypatch.setattr(
+        Fed, "placed", lambda self, batch, pinned: [done.append("copy"), placed(self, batch, pinned)][1]
+    )
+    monkeypatch.setattr(Fed, "step", lambda self, batch: [done.append("step"), step(self, batch)][1])
+    survey(written(), "demand")
+    assert done[:4] == ["copy", "step", "copy", "step"]
+    assert done.count("copy") == done.count("step") > 3
 
 
 @pytest.mark.parametrize("workers", [0, 2])
