@@ -18,15 +18,13 @@ from gputuner.advice.watching_work import (
     skipped_rule,
     tf32_rule,
 )
-from gputuner.analysis.watching_judging import enough
+from gputuner.analysis.watching_judging import advisable, enough
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.points import Point
 from gputuner.model.watched import Observed, TimeSpent, TreeUse, WatchCause
 
-LEAST_S = 3.0
-"""Training (s) from which on its figures are worth a change."""
 RULES: tuple[Callable[[WatchedEvidence], Sequence[Advice]], ...] = (
     workers_rule,
     persistent_rule,
@@ -71,7 +69,7 @@ def advise_watched(
         fingerprint=fingerprint,
     )
     main = seen.main
-    told = main is not None and enough(main) and main.training_s >= LEAST_S
+    told = main is not None and advisable(main)
     found = [advice for rule in RULES for advice in rule(seen)] if told else []
     if points:
         evidence = Evidence(card=card, points=tuple(points), fingerprint=fingerprint, command="watch")

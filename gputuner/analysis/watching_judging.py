@@ -10,6 +10,8 @@ RETRIES_PER_STEP = 0.01
 LEAST_RETRIES = 2
 LEAST_TRAINING_S, LEAST_STEPS = 1.0, 2
 """Less than this of a training says nothing of what holds it back."""
+ADVISED_FROM_S = 3.0
+"""Of a training of a moment nothing is worth a change."""
 QUEUED = 0.1
 """Share of the time without a core from which on others are to blame that it stood still."""
 
@@ -50,6 +52,11 @@ def queued_share(each: Observed | None) -> float:
 def enough(each: Observed) -> bool:
     """Whether enough was seen of a training to judge it."""
     return each.training_s >= LEAST_TRAINING_S and each.timed_steps >= LEAST_STEPS
+
+
+def advisable(each: Observed) -> bool:
+    """Whether enough was seen of it to advise a change."""
+    return enough(each) and each.training_s >= ADVISED_FROM_S
 
 
 def idle_share(each: Observed | None) -> float:

@@ -224,8 +224,8 @@ class Setup:
         launch = Launch(argv=tuple(argv), folder=folder, output=output, to_stderr=to_stderr, apart=apart)
         return begin(launch, os.environ, hooks=hooks, collector_s=self._collector_s, around=around)
 
-    def watch(self, begun: Begun, cards: Sequence[CardInfo]) -> Run:
-        """Follow a command that has been started, and the cards; ends with it.
+    def watch(self, begun: Begun, cards: Sequence[CardInfo], *, kept: bool = True) -> Run:
+        """Follow a command that has been started, and the cards; ends with it. ``kept`` False: no session is made.
 
         Raises:
             NoCard: a card is not there.
@@ -237,7 +237,8 @@ class Setup:
         options = Options(
             cards=tuple(card.uuid for card in cards), following=begun.following, notes=elsewhere(begun.words)
         )
-        return self.engine.start(spec, options)
+        engine = self.engine if kept else Engine(self._open_stage, None, None, KNOWLEDGE)
+        return engine.start(spec, options)
 
     def _collector_s(self) -> float:
         """Processor time that the telemetry has used so far, in a process of its own."""

@@ -290,7 +290,7 @@ class Setup(Protocol):
         """
         ...
 
-    def watch(self, begun: "Begun", cards: Sequence[CardInfo]) -> Run:
+    def watch(self, begun: "Begun", cards: Sequence[CardInfo], *, kept: bool = True) -> Run:
         """Follow a command that has been started, and the cards; ends with it.
 
         Raises:

@@ -23,7 +23,7 @@ from gputuner.cli.watch_signals import Relay
 from gputuner.language import sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.errors import GputunerError, UsageError
+from gputuner.model.errors import GputunerError, StoreError, UsageError
 from gputuner.model.events import CommandEnded, CommandSampled, Event, Warned
 
 if TYPE_CHECKING:
@@ -150,7 +150,11 @@ class _Seen:
         self.output.warn(sentence)
 
     def _iterate(self, setup: Setup, begun: "Begun") -> None:
-        run = setup.watch(begun, self.cards)
+        try:
+            run = setup.watch(begun, self.cards)
+        except StoreError as error:
+            self.fail(error)
+            run = setup.watch(begun, self.cards, kept=False)
         self.found, self.path = Found(run_id=run.run_id), run.session_path
         try:
             for event in run:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gputuner.analysis.watching import where_time_went
-from gputuner.analysis.watching_judging import enough
+from gputuner.analysis.watching_judging import advisable, enough
 from gputuner.cli import document, results
 from gputuner.cli.output import Output
 from gputuner.cli.running import Found
@@ -42,7 +42,8 @@ def show(output: Output, result: Result, exit_code: int) -> None:
         show_ended(output, result.ended)
     found = result.found
     if result.ended is not None and found is not None:
-        show_judged(output, result.ended, found.advice, found.questions, whole=result.trouble is None)
+        whole = found.finished is not None and found.finished.error_code is None
+        show_judged(output, result.ended, found.advice, found.questions, whole=whole)
     results.show_end(output, Outcome.COMPLETED, result.origin, result.path)  # what went wrong has been told
 
 
@@ -75,7 +76,9 @@ def show_judged(
     """What would help, and what to measure; ``whole`` False: the watching ended before advice was made."""
     if not whole and not advice:
         output.line(_("No advice could be made, since the watching did not come to its end."))
-    elif advice or any(enough(entry) for entry in ended.observed):
+    elif not advice and any(map(enough, ended.observed)) and not any(map(advisable, ended.observed)):
+        output.line(_("No advice: too little of its training was seen."))
+    elif advice or any(map(enough, ended.observed)):
         results.show_advice(output, advice, model="")
     results.show_questions(output, questions)
 

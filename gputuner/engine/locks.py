@@ -104,7 +104,8 @@ class CardLock:
         """Let go; idempotent."""
         with contextlib.suppress(OSError, ValueError):
             self._file.truncate(0)
-        self._file.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take; it is closed all the same
+            self._file.close()
 
 
 class CardMark:
@@ -126,7 +127,8 @@ class CardMark:
         if self._file is not None and not self._file.closed:
             with contextlib.suppress(OSError):
                 self._path.unlink(missing_ok=True)
-            self._file.close()
+            with contextlib.suppress(OSError):
+                self._file.close()
 
 
 def holders(data_dir: Path, card: str) -> tuple[Holder, ...]:

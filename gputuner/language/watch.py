@@ -133,7 +133,9 @@ def covered(spent: "TimeSpent", ended: "CommandEnded") -> str:
     times = {"training": value(judged, "s"), "whole": value(ended.use.duration_s, "s")}
     evaluated_s = max((entry.other_s for entry in ended.observed), default=0.0)
     if evaluated_s > 0:
-        text = _("This is about {training} between training steps; the command took {whole}, evaluations {evaluated}.")
+        text = _(
+            "This is about {training} between training steps; the command took {whole}, at least {evaluated} of it for evaluations."
+        )
         return text.format(**times, evaluated=value(evaluated_s, "s"))
     return _("This is about {training} between training steps; the command took {whole}.").format(**times)
 

@@ -231,12 +231,14 @@ def test_without_hooks_its_environment_is_untouched(watch):
     assert not os.path.exists(hooked["GPUTUNER_WATCH_DIR"]), "the records are removed once the session holds them"
 
 
-def test_a_folder_that_takes_no_session_ends_the_watching_not_the_command(watch):
+def test_a_folder_that_takes_no_session_costs_the_session_alone(watch):
     watch.data_dir = watch.folder / "file" / "data"
     (watch.folder / "file").write_text("no folder")
     code, out, err = watch("sh", "-c", "echo done; exit 4")
     assert (code, out) == (4, b"done\n")
     assert "could not be written" in err
+    assert "Where the time went" in err
+    assert "The command ended with exit code 4." in err
 
 
 @pytest.mark.parametrize(

@@ -162,3 +162,14 @@ def test_a_folder_that_cannot_be_written_keeps_nobody_from_reading(tmp_path):
     (tmp_path / "locks").write_text("no folder")
     CardMark(tmp_path, "GPU-1", "record").release()
     assert holders(tmp_path, "GPU-1") == ()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that takes nothing")
+def test_a_full_disk_is_no_obstacle_to_letting_go(tmp_path):
+    mark = CardMark(tmp_path, "GPU-1", "watch")
+    assert mark._file is not None
+    mark._file.close()
+    mark._file = open("/dev/full", "w", encoding="utf-8")  # noqa: SIM115
+    mark._file.write("what the disk did not take")
+    mark.release()
+    assert mark._file.closed

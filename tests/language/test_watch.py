@@ -200,7 +200,9 @@ def test_ranks_with_the_same_settings_share_a_table():
 def test_what_the_shares_are_of_is_told_where_it_is_not_all():
     signs = (Sign(name="judged_training", value=6.0, unit="s"),)
     told = watch.covered(spent(signs=signs), ended(observed=(Observed(pid=1, steps=9, other_s=2.0),)))
-    assert told == "This is about 6 s between training steps; the command took 1 min, evaluations 2 s."
+    assert (
+        told == "This is about 6 s between training steps; the command took 1 min, at least 2 s of it for evaluations."
+    )
     assert watch.covered(spent(signs=(Sign(name="judged_training", value=57.0, unit="s"),)), ended()) == ""
     assert watch.covered(spent(), ended()) == ""
 
