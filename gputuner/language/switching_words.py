@@ -44,7 +44,8 @@ ADVICE: dict[str, AdviceWords] = {
     "switches.memory": AdviceWords(
         title=N_("{setting} saves memory, not time"),
         action=N_(
-            "Use {setting} for {workload} only where memory is short: it takes {cost:change} of time per sample."
+            "Use {setting} for {workload} only where memory is short: it takes about {cost:change} of time per sample, "
+            "by single trials."
         ),
         why=(
             N_(
