@@ -134,7 +134,8 @@ def covered(spent: "TimeSpent", ended: "CommandEnded") -> str:
     evaluated_s = max((entry.other_s for entry in ended.observed), default=0.0)
     if evaluated_s > 0:
         text = _(
-            "This is about {training} between training steps; the command took {whole}, at least {evaluated} of it for evaluations."
+            "This is about {training} between training steps; the command took {whole}, at least {evaluated} of it for "
+            "evaluations."
         )
         return text.format(**times, evaluated=value(evaluated_s, "s"))
     return _("This is about {training} between training steps; the command took {whole}.").format(**times)
