@@ -3,6 +3,7 @@
 A trial is *sent* → *armed* (set up and warm, waiting) → *running* → *ended* (result, failure, or worker gone).
 """
 
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,9 @@ EXIT_S = 10.0
 OOM_EXIT_CODE = 5
 START_FAILED = "worker_start_failed"
 HALF_MEASURE_S = 0.2
+OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
+"""Signals that a process does not give itself."""
+TAIL_CHARS = 500
 
 
 @dataclass(slots=True)
@@ -59,6 +63,8 @@ class Trials:
         self._spares = spares
         self._peers = peers or Peers(lambda: (), lambda _: None, None)
         self._count = 0
+        self._killed: set[tuple[str, str]] = set()
+        """Works that a worker was killed at."""
         self.progressed: Callable[[Progress], None] = lambda _: None
         """Called when a trial goes on; of several at once the first alone tells."""
 
@@ -153,7 +159,7 @@ class Trials:
     def _on_item(self, item: FromWorker | WorkerGone, r: _Running) -> None:
         if isinstance(item, WorkerGone):
             self._workers.gone(item, "out_of_memory" if item.exit_code == OOM_EXIT_CODE else "crashed")
-            r.result = r.result or Lost(message=item.stderr_tail[-500:] or f"exit code {item.exit_code}")
+            r.result = r.result or _lost(item)
             return
         if item.message.get("kind") == "unusable":
             if r.work.runtime == "torch":
@@ -222,7 +228,7 @@ class Trials:
         results = [r.result for r in running.values() if r.result]
         failure = next((r for r in results if not isinstance(r, Done)), None)
         if isinstance(failure, Lost):
-            return self._size_limit(failure, works) or failure
+            return self._first_kill(failure, works) or self._size_limit(failure, works) or failure
         if failure is not None:
             return failure
         trials = tuple(t for r in results if isinstance(r, Done) for t in r.trials)
@@ -241,6 +247,14 @@ class Trials:
             peers=peers,
             part_peers=tuple(part_peers),
         )
+
+    def _first_kill(self, lost: Lost, works: Sequence[Work]) -> Lost | None:
+        """A kill from outside says nothing of a size until the same work was killed before."""
+        key = (works[0].workload, repr(sorted(works[0].params.items())))
+        if not lost.killed or key in self._killed:
+            return None
+        self._killed.add(key)
+        return lost
 
     def _size_limit(self, lost: Lost, works: Sequence[Work]) -> OutOfMemory | None:
         """A crash that half the size survives in a fresh process is a size limit, not a broken card."""
@@ -271,6 +285,16 @@ def _without_kernels(err: DeviceError | WorkloadError) -> UserCodeFailed:
     """Our own kernels cannot run here: a trial's outcome, not the end of the run."""
     reason = "extra_missing" if err.code == "extra_missing" else "unsupported"
     return UserCodeFailed(message=str(err), traceback="", reason=reason)
+
+
+def _lost(gone: WorkerGone) -> Lost:
+    """What is known of a worker that ended by itself: its signal or exit code, and its last words."""
+    try:
+        how = signal.Signals(-gone.exit_code).name if gone.exit_code < 0 else f"exit code {gone.exit_code}"
+    except ValueError:
+        how = f"signal {-gone.exit_code}"
+    tail = gone.stderr_tail[-TAIL_CHARS:].strip()
+    return Lost(message=f"{how}: {tail}" if tail else how, killed=how in OUTSIDE)
 
 
 def _done(item: FromWorker) -> StepResult:

@@ -15,7 +15,7 @@ from gputuner.advice.rules import advise
 from gputuner.experiments.batch_climb import climb, first_look, look
 from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
-from gputuner.experiments.failed_training import refuse
+from gputuner.experiments.failed_training import refuse, refuse_lost
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
@@ -25,7 +25,7 @@ from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.experiments.tune_training import ladder, memory_short, skipped, training, usual_layout
 from gputuner.model.errors import DoesNotFit
-from gputuner.model.steps import Advise, Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
+from gputuner.model.steps import Advise, Done, Lost, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_recipe import RecipeSpec
 
@@ -104,12 +104,11 @@ class Batch:
         shape = self.shape(context)
         course = Course(context, shape.start_s, hurried=context.budget_s < SHORT_S)
         try:
-            yield from course.total(shape.steps(), shape.expected_s())
+            yield from course.total(shape.steps(), min(shape.expected_s(), context.budget_s))
             yield from self._measured(course, shape)
         except RunEnds:
             pass
-        else:
-            refuse_nothing(course, shape)
+        refuse_nothing(course, shape)
         advice, questions = advise(
             Evidence(
                 card=context.card,
@@ -174,7 +173,8 @@ def refuse_nothing(course: Course, shape: Shape) -> None:
 
     Raises:
         DoesNotFit: not even one sample fits.
-        UserCodeError: the training ended with an error of its own.
+        UserCodeError: the training ended with an error of its own, or a recipe's process was lost.
+        DeviceError: the process of a built-in training was lost.
     """
     name = shape.subject.name
     if course.points:
@@ -185,6 +185,8 @@ def refuse_nothing(course: Course, shape: Shape) -> None:
             raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name, **told)
         case UserCodeFailed():
             refuse(name, course.last)
+        case Lost():
+            refuse_lost(name, course.last)
         case _:
             return
 

@@ -90,12 +90,14 @@ class Course:
         match result:
             case Stopped() | Cancelled() | Followed():
                 raise RunEnds
-            case Lost(message=message):
+            case Lost(message=message, killed=killed):
                 self._fresh = True
                 self._lost += 1
                 yield from self.warn("worker_lost", label=work.label, message=message)
                 if self._lost > LOST_AT_MOST:
                     raise RunEnds
+                if killed:  # from outside: the same once more
+                    return (yield from self.attempt(work, cost_s))
             case OutOfMemory():
                 self._fresh, self._lost = True, 0
             case Done() | UserCodeFailed():

@@ -4,8 +4,8 @@ import re
 from pathlib import PurePosixPath
 from typing import NoReturn
 
-from gputuner.model.errors import UserCodeError
-from gputuner.model.steps import UserCodeFailed
+from gputuner.model.errors import DeviceError, UserCodeError
+from gputuner.model.steps import Lost, UserCodeFailed
 
 OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
 FILE = re.compile(r'(?<=File ")[^"]+(?=")')
@@ -21,6 +21,17 @@ def refuse(workload: str, failed: UserCodeFailed) -> NoReturn:
     """
     where = own_frames(failed.traceback) or failed.message
     raise UserCodeError("training_failed", f"{workload}: {failed.message}", workload=workload, where=where)
+
+
+def refuse_lost(workload: str, lost: Lost) -> NoReturn:
+    """End the run with what is known of a process that was lost before anything was measured.
+
+    Raises:
+        UserCodeError: it ran a recipe.
+        DeviceError: it ran a built-in training.
+    """
+    kind = UserCodeError if ":" in workload else DeviceError
+    raise kind("training_lost", f"{workload}: {lost.message}", workload=workload)
 
 
 def own_frames(traceback: str) -> str:

@@ -77,7 +77,7 @@ _RUN: dict[str, str] = {
         "The driver reported the error XID {xid} on {card} while the command ran; NVIDIA's list of XIDs says what it "
         "means, and results from then on are not to be trusted."
     ),
-    "worker_lost": N_("The measuring process was lost ({message}); a new one goes on."),
+    "worker_lost": N_("The measuring process was lost ({message})."),
     "sources_disagree": N_(
         "Sources disagree by {difference} on the {quantity} of {card}: {source}, used here, says {value}; {other} said "
         "{other_value} at the same time (session {other_session})."

@@ -271,6 +271,9 @@ class Lost:
     message: str
     hung: bool = False
     """The worker did not answer in time and was ended."""
+    killed: bool = False
+    """A signal ended it that comes from outside (by a user, or the kernel out of main memory), for the first time at
+    this work: the same once more tells whether the work is to blame."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

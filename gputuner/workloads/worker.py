@@ -80,7 +80,7 @@ class Worker:
                 self._outbox.send(self._trial(message))
         except StoppedError:
             self._fail(trial, "stopped", "stopped before anything was measured")
-        except Exception as err:
+        except (Exception, SystemExit) as err:  # a recipe's own sys.exit is no end of ours
             code = self._failed(trial, err)
             failures.release(err)
             if code is not None:
@@ -130,7 +130,7 @@ class Worker:
         trial = Trial(request, self._device, control)
         return trial.perform(lambda: self._make_body(request.workload, self._device, request.params, request.seed))
 
-    def _failed(self, trial: str, err: Exception) -> "int | None":
+    def _failed(self, trial: str, err: BaseException) -> "int | None":
         from gputuner.workloads.bodies import failures
 
         broken = self._device.broken()
@@ -141,7 +141,7 @@ class Worker:
         self._fail(trial, error, text, traceback, free_bytes, needed_bytes)
         return {failures.OUT_OF_MEMORY: EXIT_OUT_OF_MEMORY, failures.STICKY: EXIT_STICKY}.get(error)
 
-    def _needed_bytes(self, err: Exception) -> "int | None":
+    def _needed_bytes(self, err: BaseException) -> "int | None":
         """At least so much a trial needs that ran out of memory: what it had at most, and what it asked for then."""
         from gputuner.workloads.bodies import failures
 

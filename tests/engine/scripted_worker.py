@@ -40,6 +40,8 @@ def behave(trial):
         die()
     if how == "crash":
         die()
+    if how == "killed" and trial["params"]["batch"] > trial["params"]["works_to"]:
+        os.kill(os.getpid(), signal.SIGKILL)
     if how == "sticky":
         say(kind="failed", id=trial["id"], error="sticky", message="illegal memory access")
         os._exit(6)

@@ -153,6 +153,21 @@ def test_a_crash_that_half_the_size_survives_is_a_size_limit(bench: Bench):
     assert isinstance(seen[1], Lost)
 
 
+def test_a_kill_from_outside_is_no_size_limit_unless_the_same_work_is_killed_again(bench: Bench):
+    killed = work("killed", params={"batch": 64, "works_to": 40}, size_param="batch")
+    make, seen = outcomes_of([killed, killed])
+    list(bench.start(make))
+    assert seen[0] == Lost(message="SIGKILL", killed=True)
+    assert isinstance(seen[1], OutOfMemory)
+    assert seen[1].size_limit
+
+
+def test_a_crash_is_told_with_its_signal(bench: Bench):
+    make, seen = outcomes_of([work("crash")])
+    list(bench.start(make))
+    assert seen[0] == Lost(message="SIGSEGV")
+
+
 def test_together_runs_in_two_workers(bench: Bench):
     make, seen = outcomes_of([Together(label="pair", works=(work(), work()))])
     events = list(bench.start(make))

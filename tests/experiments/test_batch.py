@@ -7,8 +7,8 @@ import pytest
 from gputuner.advice.evidence import RATE_PHASES
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.subject import BUILT_IN
-from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
-from gputuner.model.steps import OutOfMemory, UserCodeFailed, Work
+from gputuner.model.errors import DeviceError, DoesNotFit, UsageError, UserCodeError
+from gputuner.model.steps import Lost, OutOfMemory, Total, UserCodeFailed, Work
 
 RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
 
@@ -228,3 +228,34 @@ def test_only_the_size_that_will_be_recommended_is_soaked(lab):
     told = played(lab, Batch(limit_only=True), lab.h200(capacity_gib=24.0))
     works = [step for step in told.steps if isinstance(step, Work)]
     assert {work.label for work in works if work.soak} == {"train_safe"}
+
+
+@pytest.mark.parametrize("limit_only", [False, True])
+def test_a_process_that_was_killed_once_is_repeated(lab, limit_only):
+    killed = []
+
+    def script(step):
+        if isinstance(step, Work) and not killed:
+            killed.append(step)
+            return Lost(message="SIGKILL", killed=True)
+        return None
+
+    told = played(lab, Batch(**RECIPE, limit_only=limit_only), script=script)
+    first, second = [step for step in told.steps if isinstance(step, Work)][:2]
+    assert (second.params, second.fresh) == (first.params, True)
+    assert told.codes().count("worker_lost") == 1
+    assert told.of("batch_limit")
+
+
+@pytest.mark.parametrize(("spec", "error"), [(Batch(**RECIPE), UserCodeError), (Batch(), DeviceError)])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_process_that_is_lost_before_anything_was_measured_is_an_error(lab, spec, error, killed):
+    with pytest.raises(error) as ended:
+        played(lab, spec, script=lambda step: Lost(message="exit code 3", killed=killed))
+    assert ended.value.code == "training_lost"
+
+
+def test_the_time_left_begins_with_the_budget_on_the_processor(lab):
+    card = lab.two_cores()
+    told = lab.Performer(card).perform(Batch(**RECIPE).plan(lab.context_of(card, cpu=True, minutes=0.5)))
+    assert [step.expected_s for step in told.steps if isinstance(step, Total)] == [30.0]

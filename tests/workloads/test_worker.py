@@ -68,6 +68,25 @@ def test_an_error_in_the_body_comes_back_with_its_traceback(worker):
     assert worker.trial("matmul", SMALL)["kind"] == "result"
 
 
+LEAVING = """
+import sys
+
+def make():
+    sys.exit({code})
+"""
+
+
+@pytest.mark.parametrize(("code", "told"), [("3", "3"), ("0", "0"), ("", ""), ("'no data'", "'no data'")])
+def test_a_recipe_that_leaves_has_failed_and_the_worker_stays(worker, tmp_path, code, told):
+    (tmp_path / "leaving.py").write_text(LEAVING.format(code=code))
+    params = {"recipe": "leaving.py:make", "folder": str(tmp_path), "batch": 2, "precision": "fp32"}
+    failed = worker.trial("recipe", params)
+    assert (failed["kind"], failed["error"]) == ("failed", "user_code")
+    assert failed["message"] == f"sys.exit({told}) ended the program"
+    assert 'leaving.py", line 5, in make' in failed["traceback"]
+    assert worker.trial("matmul", SMALL)["kind"] == "result"
+
+
 def test_stop_ends_a_trial_early_and_keeps_what_was_measured(worker):
     worker.ask("matmul", SMALL, **LONG)
     while worker.until("progress")["phase"] != "measure":

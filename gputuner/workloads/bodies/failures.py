@@ -121,6 +121,8 @@ def requested_bytes(err: BaseException) -> "int | None":
 def described(err: BaseException) -> tuple[str, str]:
     """First line of the message, and the end of the traceback."""
     message = str(err).strip().splitlines()
+    if isinstance(err, SystemExit):
+        message = [f"sys.exit({'' if err.code is None else repr(err.code)}) ended the program"]
     text = "".join(traceback.format_exception(type(err), err, err.__traceback__))
     return (message[0] if message else type(err).__name__), text[-TRACEBACK_CHARS:]
 
