@@ -25,6 +25,9 @@ SWITCHED = {
 }
 """Rules with variants, by the params that tell them."""
 
+LEAST_SHOWN = 0.005
+"""Shares below half a per cent are told as 0 %."""
+
 
 def advice_title(entry: Advice) -> str:
     """What it is about, in a few words."""
@@ -59,15 +62,26 @@ def question(entry: Question) -> str:
 
 
 def gain(entry: Gain | None) -> str:
-    """The expected gain with its interval: ``+23 % (+18 % … +27 %)``."""
+    """The expected gain with its interval: ``+23 % (+18 % … +27 %)``; of one that may be none only what it can be."""
     if entry is None:
         return _("not estimated")
+    if gain_is_open(entry) and entry.high is not None:
+        most = numbers.signed_percent(entry.high)
+        if entry.low is not None and entry.low <= -LEAST_SHOWN:
+            return _("at most {most}, perhaps a loss").format(most=most)
+        return _("at most {most}, perhaps nothing").format(most=most)
     if entry.unit != "fraction":
         return numbers.interval(entry.value, entry.low, entry.high, entry.unit)
     figure = numbers.signed_percent(entry.value)
     if entry.low is None or entry.high is None:
         return _("about {figure} (too few repeats for an interval)").format(figure=figure)
     return f"{figure} ({numbers.signed_percent(entry.low)} … {numbers.signed_percent(entry.high)})"
+
+
+def gain_is_open(entry: Gain) -> bool:
+    """Whether it may be none: its interval holds 0, as far as whole per cents tell."""
+    low, high = entry.low, entry.high
+    return entry.unit == "fraction" and low is not None and high is not None and low < LEAST_SHOWN <= high
 
 
 def fields(sentence: str) -> Iterable[str]:

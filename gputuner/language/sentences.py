@@ -1,6 +1,6 @@
 """Every sentence in one place: what window, command line, advice and reports say of codes and values."""
 
-from gputuner.language.advice import advice_action, advice_title, advice_why, gain, question
+from gputuner.language.advice import advice_action, advice_title, advice_why, gain, gain_is_open, question
 from gputuner.language.errors import bug, error, interrupted
 from gputuner.language.findings import finding, remedy
 from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, source, workload
@@ -21,6 +21,7 @@ __all__ = [
     "finding",
     "flag",
     "gain",
+    "gain_is_open",
     "host_reason",
     "interrupted",
     "limiter",

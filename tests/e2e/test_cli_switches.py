@@ -71,4 +71,4 @@ def test_what_cannot_be_meant_is_refused(gputuner, words, told):
 def test_a_dry_run_tells_the_trials(gputuner):
     ended = gputuner("batch", "--switches", "--dry-run", "--simulate", CARD)
     assert ended.code == 0
-    assert "setting against setting" in ended.out + ended.err
+    assert "two settings in turn" in ended.out + ended.err

@@ -232,6 +232,29 @@ def test_processor_as_card(open_window, invented):
     assert "the host's own processor" in window.monitor.head.identity
     assert window.monitor.head.numbers["busy"].text == "42"
     assert window.monitor.head.numbers["power"].text == "—"
+    window.monitor.load_plots()
+    window.monitor.refresh()
+    shown = {name: each.plot for name, each in window.monitor.plots.pictures.items() if each.plot.isVisible()}
+    assert {plot.shown_title for plot in shown.values()} <= {"Clock", "Memory of the host", "Processor in use"}
+    assert "memory_clock" not in shown
+    assert shown["busy"].legends == {"gpu_utilisation": "processor 42 %"}
+    for widget in (window.monitor.head.pill, window.monitor.head.ribbon, window.monitor.processes):
+        assert not widget.isVisible(), "nothing tells limits or processes of a processor"
+    assert [button.text() for button in window.monitor.chips.buttons.values()] == ["AMD Ryzen 9 7950X"]
+    window.show_page("tune")
+    assert not [word for word in ("XID", "fan", "card") if word in window.tune.setup.kept_text]
+
+
+def test_names_of_a_card_come_back_after_those_of_a_processor(open_window, invented):
+    window = open_window(invented.ports([invented.cpu_card(), invented.modded_4090()]))
+    window.monitor.load_plots()
+    window.monitor.refresh()
+    window.actions_.find("Next card").trigger()
+    window.monitor.refresh()
+    pictures = window.monitor.plots.pictures
+    assert [each.plot.shown_title for each in pictures.values()][2] == "SM clock"
+    assert all(each.plot.isVisible() for each in pictures.values())
+    assert window.monitor.head.ribbon.isVisible()
 
 
 def test_processes_name_who_and_why_not(monitor):

@@ -360,6 +360,28 @@ def test_evidence_and_snippet(finished, qapp):
     assert "autocast" in qapp.clipboard().text()
 
 
+def test_code_is_folded_and_then_seen_whole(finished, qtbot):
+    """One scroll bar for the column: code never scrolls by itself."""
+    fold = finished.training.advice.cards[0].fold
+    assert fold.code.isHidden()
+    assert fold.copy_button.isVisible()
+    fold.opener.click()
+    assert fold.code.isVisible()
+    bars = fold.code.verticalScrollBar(), fold.code.horizontalScrollBar()
+    qtbot.waitUntil(lambda: [bar.maximum() for bar in bars] == [0, 0])
+    assert fold.code.height() > fold.code.fontMetrics().lineSpacing() * (fold.code.toPlainText().count("\n") + 1)
+
+
+@pytest.mark.parametrize("size", [(1366, 768)])
+def test_what_will_be_kept_is_read_without_scrolling(simulated, qtbot, size):
+    simulated.resize(*size)
+    simulated.show_page("training")
+    setup = simulated.training.setup
+    qtbot.waitUntil(lambda: "steps, about" in setup.plan_text, timeout=20_000)
+    bottom = setup._kept.mapTo(simulated, setup._kept.rect().bottomLeft()).y()
+    assert bottom < simulated.height()
+
+
 def test_the_run_can_be_stopped(open_window, invented, qtbot):
     run = invented.ScriptedRun(invented.batch_events(), hold=8)
     window = open_window(invented.ports(runs=[run]))

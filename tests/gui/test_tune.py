@@ -50,7 +50,7 @@ def test_dry_run_says_what_will_happen(open_window, invented, qtbot):
     window = open_window(invented.ports())
     window.show_page("tune")
     qtbot.waitUntil(lambda: "4 steps, about 4 min 41 s" in window.tune.setup.plan_text)
-    assert f"{sentences.step('matmul', {})} × 2" in window.tune.setup.plan_text
+    assert f"{sentences.step('matmul', {})}\u00a0×\u00a02" in window.tune.setup.plan_text
 
 
 def test_refused_dry_run_says_why(open_window, invented, qtbot):

@@ -175,6 +175,22 @@ def test_gain_with_its_interval():
     assert sentences.gain(None) == "not estimated"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "told"),
+    [
+        (0.0, 6.41, "at most +641 %, perhaps nothing"),
+        (0.004, 0.14, "at most +14 %, perhaps nothing"),
+        (-0.02, 0.07, "at most +7 %, perhaps a loss"),
+        (0.01, 0.14, "+14 % (+1 % … +14 %)"),
+        (-0.09, -0.03, "+14 % (-9 % … -3 %)"),
+    ],
+)
+def test_a_gain_that_may_be_none_promises_nothing(low, high, told):
+    entry = Gain(value=0.14, unit="fraction", low=low, high=high)
+    assert sentences.gain(entry) == told
+    assert sentences.gain_is_open(entry) is told.startswith("at most")
+
+
 def test_question_asks_to_repeat_what_was_not_valid():
     again = Question(id="sharing", card="c", command="x", params={"repeat": True})
     assert "do not hold" in sentences.question(again)

@@ -245,6 +245,7 @@ class MonitorPage(QWidget):
             return
         self.head.show_card(card)
         self.processes.show_processes(card.processes)
+        self.processes.setVisible(not card.info.is_cpu)  # processes are told by a driver
         self._draw(card)
 
     def _draw(self, card: LiveCard) -> None:

@@ -162,6 +162,8 @@ class MonitorHead(QFrame):
             words = limited_words(card.limiter) if told else _("limit not reported")
             self._pill.show_limiter(card.limiter, words)
         self._core(card, faded)
+        for widget in (self._pill, self.ribbon, self._shares):
+            widget.setVisible(not card.info.is_cpu)  # nothing tells what limits a processor
         self._power(card, faded)
         self._clock(card, faded)
         self._memory(card, faded)
@@ -178,7 +180,7 @@ class MonitorHead(QFrame):
     def _core(self, card: LiveCard, faded: bool) -> None:
         tile, shown = self.numbers["core"], card.shown(Quantity.CORE_TEMPERATURE_C)
         if shown.value is None:
-            self._missing(tile, _("core temperature"), shown)
+            self._missing(tile, _("processor temperature") if card.info.is_cpu else _("core temperature"), shown)
             return
         memory = card.shown(Quantity.MEMORY_TEMPERATURE_C).value
         margin = card.shown(Quantity.SLOWDOWN_MARGIN_C).value
@@ -190,7 +192,7 @@ class MonitorHead(QFrame):
             parts.append(_("memory {value} °C").format(value=f"{memory:.0f}"))
         if margin is not None:
             parts.append(_("{value} °C to slowdown").format(value=f"{margin:.0f}"))
-        parts = parts or [_("core")]
+        parts = parts or [_("processor") if card.info.is_cpu else _("core")]
         top = shown.value + margin if margin is not None else 100.0
         tile.show_value(f"{shown.value:.0f}", "°C", shown.value / max(1.0, top), " · ".join(parts), faded)
 

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
+from gputuner.gui.pages.card_plots import arrange, name_for
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent
 from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
 from gputuner.gui.theme import Theme
@@ -103,17 +104,19 @@ class MonitorPlots(QWidget):
                 (Q.MEMORY_CLOCK_MHZ,),
             ),
         }
-        layout = QGridLayout(self)
+        self._device: tuple[str, frozenset[str]] | None = None
+        self._grid = layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        for number, picture in enumerate(self.pictures.values()):
-            layout.addWidget(picture.plot, number // 3, number % 3)
+        arrange(layout, [picture.plot for picture in self.pictures.values()], 3)
+        for picture in self.pictures.values():
             picture.plot.pointed.connect(self.pointed)
         for column in range(3):
             layout.setColumnStretch(column, 1)
 
     def show_card(self, card: LiveCard, now_s: float, span_s: float) -> None:
         """Draw the last ``span_s`` seconds of a card."""
+        self._name(card)
         marks = self._marks(card, now_s, span_s)
         for name, picture in self.pictures.items():
             data = {}
@@ -125,6 +128,22 @@ class MonitorPlots(QWidget):
             picture.plot.show_marks(marks)
             self._hint(picture, card, data)
         self._readings(card, now_s)
+
+    def _name(self, card: LiveCard) -> None:
+        """By device; a processor's pictures that it has no reading for are left out."""
+        silent = frozenset(
+            name
+            for name, picture in self.pictures.items()
+            if card.info.is_cpu
+            and all(card.shown(q).value is None and card.shown(q).reason for q in picture.quantities)
+        )
+        if self._device == (card.info.uuid, silent):
+            return
+        self._device = card.info.uuid, silent
+        name_for(card.info, {name: (picture.plot, picture.quantities) for name, picture in self.pictures.items()})
+        for name in silent:
+            self.pictures[name].plot.name_curves("", {})
+        arrange(self._grid, [picture.plot for picture in self.pictures.values()], 3)
 
     def show_cursor(self, relative_s: float | None) -> None:
         """Put the common cursor at a time before now."""
@@ -143,7 +162,7 @@ class MonitorPlots(QWidget):
                 value, why = shown.value, shown.reason
                 if self._cursor is not None:
                     value = card.history.tracks[quantity].at(now_s + self._cursor)
-                name = sentences.quantity(quantity)
+                name = sentences.quantity(quantity, processor=card.info.is_cpu)
                 hint = f"{name}: {sentences.reason(why)}" if value is None and why else name
                 scaled = None if value is None else value * picture.factor
                 picture.plot.show_reading(quantity.value, scaled, hint, card.lost)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
+from gputuner.gui.pages.card_plots import arrange, name_for
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import RESULTS, tune_result
@@ -198,12 +199,13 @@ class SessionOverview(QWidget):
                 100.0,
             ),
         }
-        layout = QGridLayout(self)
+        self._grid = layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addWidget(self._limiter_row(), 0, 0, 1, 2)
-        for number, (plot, _quantities, _factor) in enumerate(self.plots.values()):
-            layout.addWidget(plot, 1 + number // 2, number % 2)
+        self._limited = self._limiter_row()
+        layout.addWidget(self._limited, 0, 0, 1, 2)
+        arrange(layout, [plot for plot, _quantities, _factor in self.plots.values()], 2, first=1)
+        for plot, _quantities, _factor in self.plots.values():
             plot.pointed.connect(self._pointed)
         self._about = label("", "muted", wrap=True)
         about = card()
@@ -249,6 +251,12 @@ class SessionOverview(QWidget):
     def show_card(self, content: SessionContent, card: CardInfo) -> None:
         """Draw the whole session of one card; the light area runs from the lowest to the highest value of a bucket."""
         self._content, self._card = content, card
+        name_for(card, {name: (plot, quantities) for name, (plot, quantities, _factor) in self.plots.items()})
+        for plot, quantities, _factor in self.plots.values():
+            if card.is_cpu and not any((card.uuid, quantity) in content.bands for quantity in quantities):
+                plot.name_curves("", {})
+        arrange(self._grid, [plot for plot, _quantities, _factor in self.plots.values()], 2, first=1)
+        self._limited.setVisible(not card.is_cpu)
         for name, (plot, quantities, factor) in self.plots.items():
             data = {}
             bands = {}

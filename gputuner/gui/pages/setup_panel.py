@@ -57,6 +57,7 @@ class SetupPanel(QFrame):
         self._card_note = label("", "muted", wrap=True)
         self._plan = label("", "muted", wrap=True)
         self._kept = label("", "muted", wrap=True)
+        self._steps = label("", "muted", wrap=True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 10, 14, 10)
         layout.setSpacing(2)
@@ -75,21 +76,36 @@ class SetupPanel(QFrame):
         layout.addSpacing(6)
         layout.addWidget(label(_("What will happen"), "heading"))
         layout.addWidget(self._plan)
-        layout.addSpacing(4)
         layout.addWidget(self._kept)
+        layout.addSpacing(4)
+        layout.addWidget(self._steps)
         if not roomy:
             layout.addStretch(1)
+        self._roomy = roomy
+        self.show_cards()
+        self.chooser.currentIndexChanged.connect(self._card_changed)
+        self.form.changed.connect(self.changed)
+        self.share.toggled.connect(lambda _on: self.changed.emit())
+
+    def _say_kept(self) -> None:
+        """What will be kept, by device: a processor has neither driver nor fan that would be told of."""
+        card = self.card
         kept = _("No setting of the card is changed.")
         stops = _(
             "The load stops by itself 3 °C before the core slows down, on an XID, on a fan that stands still, or when "
             "telemetry falls silent."
         )
-        self._kept.setText(kept if roomy or not of_card else f"{kept} {stops}")
-        self._kept.setToolTip(stops if roomy and of_card else "")
-        self.show_cards()
-        self.chooser.currentIndexChanged.connect(self._card_changed)
-        self.form.changed.connect(self.changed)
-        self.share.toggled.connect(lambda _on: self.changed.emit())
+        if card is not None and card.info.is_cpu:
+            kept = _("No setting of the processor is changed.")
+            stops = _("The load stops by itself when telemetry falls silent; from heat the processor protects itself.")
+        short = self._roomy or not self._of_card
+        self._kept.setText(kept if short else f"{kept} {stops}")
+        self._kept.setToolTip(stops if self._roomy and self._of_card else "")
+
+    @property
+    def kept_text(self) -> str:
+        """What it says will be kept."""
+        return self._kept.text()
 
     @property
     def card(self) -> LiveCard | None:
@@ -109,7 +125,7 @@ class SetupPanel(QFrame):
     @property
     def plan_text(self) -> str:
         """What it says will happen."""
-        return self._plan.text()
+        return "\n".join(words for words in (self._plan.text(), self._steps.text()) if words)
 
     @property
     def state(self) -> SetupState:
@@ -148,32 +164,35 @@ class SetupPanel(QFrame):
         """Say what a start would do; ``note``: what else a reader must know of it."""
         self.planned = planned
         count = len(planned.steps)
-        head = ngettext("{count} step, about {time}:", "{count} steps, about {time}:", count).format(
+        head = ngettext("{count} step, about {time}.", "{count} steps, about {time}.", count).format(
             count=count, time=numbers.duration(round(planned.expected_s))
         )
         kinds: dict[str, int] = {}
         for step in planned.steps:
             words = sentences.step(step.label, {})
             kinds[words] = kinds.get(words, 0) + 1
-        lines = [f"{words} × {times}" if times > 1 else words for words, times in kinds.items()]
-        self._plan.setToolTip("\n".join(lines) if len(lines) > self._most_kinds else "")
+        lines = [f"{words}\u00a0×\u00a0{times}" if times > 1 else words for words, times in kinds.items()]
+        self._steps.setToolTip("\n".join(lines) if len(lines) > self._most_kinds else "")
         if len(lines) > self._most_kinds:
             rest = len(lines) - self._most_kinds + 1
             lines = [
                 *lines[: self._most_kinds - 1],
                 ngettext("and {count} more", "and {count} more", rest).format(count=rest),
             ]
-        self._plan.setText("\n".join([head, *lines, *([note] if note else [])]))
+        self._plan.setText("\n".join([head, *([note] if note else [])]))
+        self._steps.setText("\n".join(lines))
         repolish(self._plan, "role", "muted")
 
     def show_words(self, words: str) -> None:
         """Say what would happen, where no dry run tells it."""
         self._plan.setText(words)
+        self._steps.setText("")
         repolish(self._plan, "role", "muted")
 
     def show_problem(self, words: str) -> None:
         """Say why nothing would happen."""
         self._plan.setText(words)
+        self._steps.setText("")
         repolish(self._plan, "role", "danger")
 
     def _idlest(self) -> int:
@@ -193,6 +212,7 @@ class SetupPanel(QFrame):
         self.changed.emit()
 
     def _note_card(self) -> None:
+        self._say_kept()
         card = self.card
         if card is None:
             self._card_note.setText(_("no card found"))

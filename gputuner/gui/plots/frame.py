@@ -26,6 +26,7 @@ class PictureFrame(QFrame):
         self._unit = Elided(unit)
         self._heading = label(title, "heading")
         self._entries: list[QLabel] = []
+        self._left_out: set[QLabel] = set()
         self._legend = QHBoxLayout()
         self._legend.setSpacing(LEGEND_GAP)
         head = QHBoxLayout()
@@ -46,6 +47,23 @@ class PictureFrame(QFrame):
         self.body.setSpacing(0)
         self.body.addLayout(head)
         self.body.addWidget(self._below)
+
+    def show_title(self, text: str) -> None:
+        """Change the title as shown."""
+        self._heading.setText(text)
+
+    @property
+    def shown_title(self) -> str:
+        """The title as shown."""
+        return self._heading.text()
+
+    def leave_out(self, entry: QLabel, left_out: bool) -> None:
+        """Take a legend away that has nothing to tell here, or bring it back."""
+        if (entry in self._left_out) is not left_out:
+            (self._left_out.add if left_out else self._left_out.remove)(entry)
+            entry.setHidden(left_out)
+            self._wrapped_at = 0
+            self._fit_head()
 
     def show_unit(self, text: str) -> None:
         """Change what stands beside the title."""
@@ -97,7 +115,8 @@ class PictureFrame(QFrame):
         unit = self._unit.fontMetrics().horizontalAdvance(words) + 2 if len(words) <= UNIT_CHARACTERS else 0
         self._unit.setMinimumWidth(unit)
         room = self.width() - 2 * EDGE - self._heading.sizeHint().width() - unit - 2 * GAP
-        needed = sum(entry.sizeHint().width() + LEGEND_GAP for entry in self._entries) - LEGEND_GAP
+        needed = sum(entry.sizeHint().width() + LEGEND_GAP for entry in self._entries if entry not in self._left_out)
+        needed -= LEGEND_GAP
         below = needed > room or 0 < self.width() <= self._wrapped_at
         if needed > room:
             self._wrapped_at = max(self._wrapped_at, self.width())
@@ -108,7 +127,7 @@ class PictureFrame(QFrame):
         for entry in self._entries:
             here.removeWidget(entry)
             there.addWidget(entry)
-            entry.show()
+            entry.setHidden(entry in self._left_out)
         self._below.setVisible(below)
 
     def set_picture(self, widget: QWidget) -> None:

@@ -1,7 +1,7 @@
 # pyright: standard
 """Readings over time: several curves on one scale, limits in their curve's colour, gaps, events and a common cursor."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -124,6 +124,7 @@ class TimePlot(PictureFrame):
         self._dots: dict[str, pg.ScatterPlotItem] = {}
         self._legends = {key: self.add_legend() for key in self._specs}
         self._shown: dict[str, str] = {}
+        self._names: dict[str, str] = {curve.key: curve.name for curve in curves}
         for curve in curves:
             self._items[curve.key] = self._make(curve)
             self._dots[curve.key] = pg.ScatterPlotItem(size=LONE, pen=None, brush=QBrush(QColor(curve.colour)))
@@ -171,6 +172,20 @@ class TimePlot(PictureFrame):
     def legends(self) -> dict[str, str]:
         """Legend texts by curve (without mark-up) as last shown."""
         return dict(self._shown)
+
+    def name_curves(self, title: str, names: Mapping[str, str] | None) -> None:
+        """Title and curves by other names, those without one left out; None: as made."""
+        self.show_title(title)
+        self._names = dict(names) if names is not None else {key: curve.name for key, curve in self._specs.items()}
+        for key, legend in self._legends.items():
+            self.leave_out(legend, key not in self._names)
+            if key not in self._names:
+                self._shown.pop(key, None)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """The curves that it can show."""
+        return frozenset(self._names)
 
     def legend_hint(self, key: str) -> str:
         """What hovering over a legend tells."""
@@ -275,6 +290,9 @@ class TimePlot(PictureFrame):
     ) -> None:
         """Show a value (a mean: beside it the highest), or a dash with its reason on hover, in the legend."""
         curve = self._specs[key]
+        if key not in self._names:
+            return
+        name = self._names[key]
         text = MISSING if value is None else curve.text(value)
         if value is not None and most is not None:
             text = f"{text} / {curve.text(most)}"
@@ -282,13 +300,13 @@ class TimePlot(PictureFrame):
         weight = "400" if faded or value is None else "600"
         ink = self._theme.muted if faded or value is None else self._theme.text
         html = (
-            f'<span style="color:{curve.colour}">{swatch}</span> {curve.name} '
+            f'<span style="color:{curve.colour}">{swatch}</span> {name} '
             f'<span style="font-weight:{weight};color:{ink}">{text}</span>'
         )
         legend = self._legends[key]
-        if self._shown.get(key) != f"{curve.name} {text}" or legend.text() != html:
+        if self._shown.get(key) != f"{name} {text}" or legend.text() != html:
             legend.setText(html)
-            self._shown[key] = f"{curve.name} {text}"
+            self._shown[key] = f"{name} {text}"
         if legend.toolTip() != why:
             legend.setToolTip(why)
 

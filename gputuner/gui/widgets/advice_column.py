@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,26 +18,33 @@ from PySide6.QtWidgets import (
 
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 from gputuner.model.advice import Advice, Question
+
+FRAME = 16
+"""Pixels above and below code, together."""
 
 
 class CodeBox(QPlainTextEdit):
-    """Text to paste, as high as it has lines (ten at most)."""
+    """Text to paste, wrapped to its width and as high as it needs: it never scrolls by itself."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.setProperty("role", "code")
         self.setReadOnly(True)
-        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
         self.setAccessibleName(_("text to paste"))
-        lines = text.count("\n") + 1
-        if lines > 10:
-            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        wide = max(len(line) for line in text.split("\n")) > 32
-        self.setFixedHeight(min(lines, 10) * 13 + 16 + (10 if wide else 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """As high as its lines are at this width."""
+        super().resizeEvent(event)
+        height = round(self.document().size().height() * self.fontMetrics().lineSpacing()) + FRAME
+        if height != self.height():
+            self.setFixedHeight(height)
 
 
 def copy_button(text: str) -> QPushButton:
@@ -51,6 +58,37 @@ def copy_button(text: str) -> QPushButton:
 
     button.clicked.connect(copy)
     return button
+
+
+class CodeFold(QWidget):
+    """A line that opens the code, with the button that copies it; the code below it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        lines = text.count("\n") + 1
+        self._show = ngettext("Show code ({count} line)", "Show code ({count} lines)", lines).format(count=lines)
+        self.code = CodeBox(text)
+        self.code.hide()
+        self.opener = QPushButton(self._show)
+        self.opener.setProperty("small", True)
+        self.opener.setCheckable(True)
+        self.opener.toggled.connect(self._open)
+        self.copy_button = copy_button(text)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        row.addWidget(self.opener)
+        row.addStretch(1)
+        row.addWidget(self.copy_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(row)
+        layout.addWidget(self.code)
+
+    def _open(self, on: bool) -> None:
+        self.opener.setText(_("Hide code") if on else self._show)
+        self.code.setVisible(on)
 
 
 class AdviceCard(QFrame):
@@ -68,12 +106,14 @@ class AdviceCard(QFrame):
         layout.setSpacing(4)
         layout.addWidget(label(sentences.advice_title(advice), "heading", wrap=True))
         if advice.gain is not None:
-            layout.addWidget(label(sentences.gain(advice.gain), "gain", wrap=True))
+            role = "small" if sentences.gain_is_open(advice.gain) else "gain"
+            layout.addWidget(label(sentences.gain(advice.gain), role, wrap=True))
         layout.addWidget(label(sentences.advice_action(advice), "small", wrap=True))
         layout.addWidget(label(sentences.advice_why(advice), "muted", wrap=True))
-        self.copy_button = copy_button(advice.snippet) if advice.snippet else None
-        if advice.snippet:
-            layout.addWidget(CodeBox(advice.snippet))
+        self.fold = CodeFold(advice.snippet) if advice.snippet else None
+        self.copy_button = self.fold.copy_button if self.fold is not None else None
+        if self.fold is not None:
+            layout.addWidget(self.fold)
         last = QHBoxLayout()
         last.setSpacing(6)
         words = sentences.confidence(advice.confidence, advice.origin)
@@ -84,9 +124,7 @@ class AdviceCard(QFrame):
         self.evidence_button.setProperty("small", True)
         self.evidence_button.setToolTip(_("Mark the figures this rests on"))
         self.evidence_button.clicked.connect(lambda _checked=False: self.evidence_wanted.emit(advice.evidence))
-        for button in (self.evidence_button, self.copy_button):
-            if button is not None:
-                last.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
+        last.addWidget(self.evidence_button, 0, Qt.AlignmentFlag.AlignBottom)
         layout.addLayout(last)
 
 

@@ -91,11 +91,13 @@ class Chips(QWidget):
         else:
             value = card.shown(Quantity.CORE_TEMPERATURE_C).value
             reading = f"{MISSING} °C" if value is None else f"{value:.0f} °C"
-        text = f"{name}   {reading}"
+            if value is None and info.is_cpu:
+                reading = ""
+        text = f"{name}   {reading}".rstrip()
         if button.text() != text:
             button.setText(text)
         limiter = Limiter.UNKNOWN if card.lost else card.limiter
         if self._icons.get(info.uuid) is not limiter:
             self._icons[info.uuid] = limiter
             button.setIcon(limiter_icon(limiter, self._theme.limiter(limiter)))
-            button.setToolTip(f"{info.title} · {terms.limiter(limiter)}")
+            button.setToolTip(info.title if info.is_cpu else f"{info.title} · {terms.limiter(limiter)}")
