@@ -1,5 +1,6 @@
 """Gradient accumulation that keeps the effective batch exactly."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from gputuner.advice.batch import usable_batch
@@ -7,8 +8,6 @@ from gputuner.advice.data_set import DataSet, Epoch, data_set
 from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import make, setting_of
 from gputuner.advice.snippets import accumulate
-from gputuner.analysis.memory import fit_memory_line
-from gputuner.analysis.throughput import FASTEST_WITHIN
 from gputuner.model.advice import Advice, Confidence
 from gputuner.model.change import Change
 from gputuner.model.points import Point
@@ -19,8 +18,10 @@ LARGER_BY = 1.3
 
 SMALL = 4
 """A micro batch below a quarter of what fits (an effective batch with few divisors) is not worth proposing."""
-SAVED = 0.1
-"""Least share of the memory that a split saves to be worth a word."""
+SAME_RATE = 0.02
+"""Two measured rates within this share are called the same."""
+UNASKED_EFFECTIVE = 256
+"""The effective batch that a run has where nobody asked for one: it is nobody's wish to keep it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +41,23 @@ class Split:
         return self.other_micro * self.other_steps / (self.micro * self.steps) - 1.0
 
 
-def split(effective: int, largest: int) -> Split:
+def split(effective: int, largest: int, measured: Collection[int] | None = None) -> Split:
     """The largest micro batch up to ``largest`` that divides ``effective``, never another effective batch silently.
 
+    Args:
+        effective: samples per optimizer step.
+        largest: micro batch that may be used.
+        measured: the only micro batches whose rate is known; None: any will do.
+
     Raises:
-        ValueError: not even one sample fits.
+        ValueError: not even one sample fits, or none of ``measured`` divides ``effective``.
     """
     if largest < 1 or effective < 1:
         raise ValueError("not even one sample fits")
-    micro = max(d for d in range(1, min(effective, largest) + 1) if effective % d == 0)
+    divisors = (d for d in range(1, min(effective, largest) + 1) if effective % d == 0)
+    micro = max((d for d in divisors if measured is None or d in measured), default=0)
+    if micro < 1:
+        raise ValueError("no measured batch divides the effective one")
     if largest >= effective or largest < LARGER_BY * micro:
         return Split(micro=micro, steps=effective // micro)
     return Split(
@@ -57,16 +66,16 @@ def split(effective: int, largest: int) -> Split:
 
 
 def accumulate_rule(evidence: Evidence) -> list[Advice]:
-    """``batch.accumulate``: needed where the effective batch does not fit safely (or only behind a cliff in rate).
+    """``batch.accumulate``: where an effective batch was asked for that does not fit safely (or only behind a cliff).
 
-    Where it fits but a measured smaller batch that divides it is as fast (within 1.5 %), the same split saves memory
-    at no cost (``needed`` False). Nothing is said where the effective batch has no suitable divisor.
+    Its micro batch was measured: what it costs against the fastest batch that fits is told. Nothing is said where no
+    measured batch divides the effective one suitably.
     """
     found: list[Advice] = []
     effective = evidence.effective_batch
     for workload in evidence.workloads():
         best = best_setting(evidence, workload)
-        if best is None:
+        if best is None or effective == UNASKED_EFFECTIVE:
             continue
         setting, points = best
         usable = usable_batch(evidence, workload, setting)
@@ -75,39 +84,33 @@ def accumulate_rule(evidence: Evidence) -> list[Advice]:
             continue
         largest, slower = usable
         needed = safe.value < effective or (slower and largest < effective)
-        pair = _needed(effective, largest) if needed else _saving(effective, points)
+        pair = _measured(effective, largest, points) if needed else None
         own = data_set(evidence, workload)
         if pair is not None and (pair.micro > 1 or not own.batch_norm):
-            found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, needed, own))
+            found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, own))
     return found
 
 
-def _needed(effective: int, largest: int) -> Split | None:
-    pair = split(effective, largest)
+def _measured(effective: int, largest: int, points: dict[int, Point]) -> Split | None:
+    try:
+        pair = split(effective, largest, points)
+    except ValueError:
+        return None
     return pair if SMALL * pair.micro >= largest else None
 
 
-def _saving(effective: int, points: dict[int, Point]) -> Split | None:
-    """The smallest measured batch that divides the effective one, is as fast as any, and really needs less memory."""
-    least = (1.0 - FASTEST_WITHIN) * max(point.value for point in points.values())
-    fitting = [b for b, point in points.items() if b < effective and effective % b == 0 and point.value >= least]
-    if not fitting:
-        return None
-    micro = min(fitting)
-    peaks = _peaks(points, micro, effective)
-    if peaks is None or peaks[0] > (1.0 - SAVED) * peaks[1]:
-        return None
-    return Split(micro=micro, steps=effective // micro)
-
-
-def _peaks(points: dict[int, Point], micro: int, effective: int) -> tuple[float, float] | None:
-    """Peak memory (bytes) of both batches: measured where it was, else from the memory line."""
-    peaks = {b: float(p.extra["allocated_peak_bytes"]) for b, p in points.items() if "allocated_peak_bytes" in p.extra}
-    line = fit_memory_line(list(peaks), list(peaks.values()))
-    straight = line is not None and line.is_line
-    told = [peaks.get(b, line.at(b) if line is not None and straight else None) for b in (micro, effective)]
-    first, second = told
-    return None if first is None or second is None else (first, second)
+def _cost(points: dict[int, Point], micro: int, largest: int) -> dict[str, Scalar]:
+    """The rate at the micro batch against that of the fastest batch that fits; the same only within 2 %."""
+    rate = points[micro].value
+    told: dict[str, Scalar] = {"rate": rate}
+    fitting = {batch: point.value for batch, point in points.items() if batch <= largest}
+    fastest = max(fitting, key=lambda batch: fitting[batch])
+    change = rate / fitting[fastest] - 1.0
+    if fastest == micro:
+        return told
+    if change >= -SAME_RATE:
+        return {**told, "same_rate_as": fastest, "fits_rate": fitting[fastest]}
+    return {**told, "fits": fastest, "fits_rate": fitting[fastest], "cost": change}
 
 
 def _epoch(own: DataSet, pair: Split) -> dict[str, Scalar]:
@@ -148,7 +151,6 @@ def _advice(
     pair: Split,
     safe: Point,
     largest: int,
-    needed: bool,
     own: DataSet,
 ) -> Advice:
     params: dict[str, Scalar] = {
@@ -158,12 +160,11 @@ def _advice(
         "micro": pair.micro,
         "steps": pair.steps,
         "safe": int(safe.value),
-        "needed": needed,
+        "needed": True,
+        "largest": largest,
     }
     params |= _epoch(own, pair)
-    if needed:
-        params |= _at_once(evidence, safe, workload)
-        params["largest"] = largest
+    params |= _at_once(evidence, safe, workload)
     change = pair.other_change
     if pair.other_micro is not None and pair.other_steps is not None and change is not None:
         params |= {
@@ -172,27 +173,24 @@ def _advice(
             "other_effective": pair.other_micro * pair.other_steps,
             "other_change": change,
         }
-    if pair.micro in points:
-        params["rate"] = points[pair.micro].value
-    peaks = _peaks(points, pair.micro, evidence.effective_batch)
-    if peaks is not None:
-        params |= {"memory_micro_bytes": int(peaks[0]), "memory_effective_bytes": int(peaks[1])}
-    tried = safe.params.get("verified") is True if needed else evidence.effective_batch in points
-    used = [points[b] for b in (pair.micro, evidence.effective_batch) if b in points]
+    cost = _cost(points, pair.micro, largest)
+    params |= cost
+    tried = safe.params.get("verified") is True
+    compared = cost.get("fits", cost.get("same_rate_as", pair.micro))
+    used = [points[batch] for batch in (pair.micro, int(compared))]
     return make(
         "batch.accumulate",
         evidence.card.uuid,
         params,
         [safe, *used],
         confidence=Confidence.MEASURED if tried else Confidence.MODEL,
-        weight=8.0 if needed else 1.5,
+        weight=8.0,
         snippet=accumulate(pair.micro, pair.steps, precision, cpu=evidence.card.is_cpu, lonely=own.lonely(pair.micro)),
-        change=None if {"does_not_fit", "asked_most"} & set(params) else _change(workload, points, pair, needed),
+        change=None if {"does_not_fit", "asked_most"} & set(params) else _change(workload, points, pair),
     )
 
 
-def _change(workload: str, points: dict[int, Point], pair: Split, needed: bool) -> Change:
-    """From the effective batch at once to the split; if that is not needed, it is to save memory."""
+def _change(workload: str, points: dict[int, Point], pair: Split) -> Change:
+    """From the effective batch at once to the split."""
     whole = replace(setting_of(next(iter(points.values()))), batch=pair.micro * pair.steps)
-    split_up = replace(whole, batch=pair.micro, accumulate=pair.steps)
-    return Change(workload=workload, base=whole, advised=split_up, aim="rate" if needed else "memory")
+    return Change(workload=workload, base=whole, advised=replace(whole, batch=pair.micro, accumulate=pair.steps))

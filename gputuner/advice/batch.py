@@ -6,8 +6,8 @@ from gputuner.advice.making import change_between, gain_from, make, scattered
 from gputuner.advice.snippets import loader
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, knee
-from gputuner.model.advice import Advice, Confidence
-from gputuner.model.points import Point
+from gputuner.model.advice import Advice, Confidence, Gain
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 REFERENCE_BATCH = 32
@@ -16,6 +16,12 @@ CLIFF = 0.9
 """A batch below this share of the best rate is not recommended, even where it fits."""
 WHOLE = ("asked_most", "data_set_limit", "size_most")
 """What a limit that memory does not set is called by what sets it."""
+TELLS_NOTHING = 3.0
+"""A gain whose interval ends lie this many times apart (as ratios of rates) is a question."""
+LOOKED_FASTER = 1.03
+"""A check too short for a rate is told where even the lower end of its rate is this many times the best."""
+LOOKS = ("memory", "limit")
+"""Phases of such checks."""
 FIRST_PEAK = 1.2
 """From this ratio on the peak of the first step is told beside that of later ones."""
 
@@ -55,6 +61,14 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
         own = data_set(evidence, workload)
         params |= own.told(choice.batch)
         used = [points[choice.batch], points[reference], points[max(rates)]]
+        looked = _looked_faster(evidence, workload, best[0], max(p.value for p in points.values()), choice.batch)
+        if looked is not None:
+            params |= {"still_rising": True, "looked": looked.params["batch"], "looked_rate": looked.value}
+            used.append(looked)
+        faster = rates[reference] < choice.rate
+        gain = gain_from(evidence, points[choice.batch], points[reference]) if faster else None
+        if gain is not None:
+            params["gain_over" if _tells(gain) else "gain_unclear"] = reference
         beyond = choice.batch > evidence.effective_batch
         if beyond:
             params["beyond"] = evidence.effective_batch
@@ -72,18 +86,43 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
                 evidence.card.uuid,
                 params,
                 used,
-                gain=gain_from(evidence, points[choice.batch], points[reference])
-                if rates[reference] < choice.rate
-                else None,
+                gain=gain if "gain_over" in params else None,
                 weight=2.0,
                 snippet=loader(choice.batch, effective=evidence.effective_batch, lonely=own.lonely(choice.batch)),
                 risk=beyond,
-                change=change_between(points[reference], points[choice.batch])
-                if rates[reference] < choice.rate
-                else None,
+                change=change_between(points[reference], points[choice.batch]) if faster else None,
             )
         )
     return found
+
+
+def _tells(gain: Gain) -> bool:
+    """Whether a gain is more than a question: its interval leaves out 0 and spans no more than threefold."""
+    if gain.low is None or gain.high is None:
+        return True
+    return gain.low > 0 and 1.0 + gain.high <= TELLS_NOTHING * (1.0 + gain.low)
+
+
+def _looked_faster(
+    evidence: Evidence, workload: str, setting: tuple[str, bool], best: float, above: int
+) -> Point | None:
+    """The fastest check of a larger batch, too short for a rate, that is clearly above the best rate measured."""
+    looks = [
+        point
+        for phase in LOOKS
+        for point in evidence.of("train_throughput", phase=phase, precision=setting[0])
+        if point.workload == workload
+        and point.params.get("channels_last", False) == setting[1]
+        and int(point.params["batch"]) > above
+        and Flag.TOO_SLOW not in point.flags
+    ]
+    clear = [p for p in looks if _lower_end(p) > LOOKED_FASTER * best]
+    return max(clear, key=lambda p: p.value, default=None)
+
+
+def _lower_end(point: Point) -> float:
+    low = point.spread.ci95_low if point.spread else None
+    return point.value if low is None else low
 
 
 def _is_whole(evidence: Evidence, batch: int) -> bool:

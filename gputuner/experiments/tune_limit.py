@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from gputuner.advice.evidence import RATE_PHASES
-from gputuner.analysis.memory import FIXED_MULTIPLE, SAFE_MARGIN, MemoryLine, round_down, safe_batch
+from gputuner.analysis.memory import FIXED_MULTIPLE, NEAR, SAFE_MARGIN, MemoryLine, round_down, safe_batch
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, fit_step_cost, knee
 from gputuner.experiments.course import Course
@@ -71,7 +71,8 @@ def limit(
     """Predict, verify if the time allows, and tell limit, safe and fastest batch apart.
 
     The limit is verified only where a size that ran and one that failed lie close together, the safe batch only where
-    that very batch ran. ``counted``: the peaks known come from memory probes already.
+    that very batch ran. Nothing is told of memory where no size was tried near what a line predicts that samples hardly
+    show in. ``counted``: the peaks known come from memory probes already.
     """
     if shape.cpu and not counted:
         yield from _count(course, shape, known, setting, keep_s)
@@ -79,7 +80,9 @@ def limit(
     line, predicted = known.line(setting), known.limit(setting)
     if line is None or predicted is None or predicted < 1:
         return
-    yield from course.tell(_line_point(course, shape, setting, line))
+    told = line.tells(min(predicted, known.most))
+    if told:
+        yield from course.tell(_line_point(course, shape, setting, line))
     bracket = Bracket(ran=set(known.ran[setting]))
     if predicted >= known.most:
         ended = yield from _without_limit(course, shape, known, setting, predicted, bracket, keep_s)
@@ -92,6 +95,8 @@ def limit(
             yield from _verify(course, shape, known, setting, predicted, bracket, keep_s)
         else:
             yield from skipped(course, "limit", 2 * (cost + shape.restart_s))
+    if not (told or _tried_near(bracket, predicted)):
+        return
     value = bracket.runs if bracket.fails is not None else max(predicted, bracket.runs)
     safe = yield from _safe(course, shape, known, setting, value, bracket, keep_s)
     if bracket.fails is not None:
@@ -104,6 +109,11 @@ def limit(
         _limit_point(course, shape, known, setting, value, predicted, bracket),
         _safe_point(course, shape, known, setting, value, safe, bracket),
     )
+
+
+def _tried_near(bracket: Bracket, predicted: int) -> bool:
+    """Whether sizes that ran or failed bound the limit, whatever the line says."""
+    return bracket.fails is not None or NEAR * bracket.runs >= predicted
 
 
 def _count(

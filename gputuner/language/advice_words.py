@@ -42,7 +42,13 @@ _AT_SIZE = (
 )
 _AGAINST = (
     N_("{reference_batch} gives {reference_rate:samples/s}."),
-    N_("{largest_measured}, the largest measured, gives {largest_rate:samples/s}."),
+    N_("The gain is against a batch of {gain_over}, not against the batch that you train with now."),
+    N_("How much that gains over {gain_unclear} cannot be told from these figures."),
+    N_("{largest_measured}, the largest measured long enough, gives {largest_rate:samples/s}."),
+)
+_LOOKED = N_(
+    "Larger batches look faster: {looked} ran at {looked_rate:samples/s} in a check of memory, too short to go by. "
+    "Measure with more time."
 )
 _BEYOND = (
     N_("Beyond {beyond} samples per optimizer step the learning rate must be tuned anew."),
@@ -84,6 +90,7 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Train {workload} with a batch of {batch} in {precision}."),
         why=(
             N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
+            _LOOKED,
             *_AGAINST,
             *_BEYOND,
             *_AT_SIZE,
@@ -93,8 +100,9 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("Batch size {batch} or more"),
         action=N_("Train {workload} with a batch of {batch} in {precision}, or more where it fits."),
         why=(
-            N_("The rate still rose at {batch}, the largest measured: {rate:samples/s}."),
-            _AGAINST[0],
+            N_("The rate still rose at {batch}, the largest measured long enough: {rate:samples/s}."),
+            _LOOKED,
+            *_AGAINST[:3],
             *_BEYOND,
             *_AT_SIZE,
         ),
@@ -107,6 +115,7 @@ ADVICE: dict[str, AdviceWords] = {
         ),
         why=(
             N_("{batch} gives {rate:samples/s}, within 1.5 % of the best rate measured."),
+            _LOOKED,
             *_BEYOND,
             *_AGAINST,
             *_AT_SIZE,
@@ -137,6 +146,10 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Train {workload} in {precision} instead of {baseline}."),
         why=(
             N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),
+            N_(
+                "{faster} runs at {faster_rate:samples/s}, {faster_share:fraction} faster, but needs loss scaling, which "
+                "{precision} does not."
+            ),
             N_("Peak memory changes by {memory_change:change}."),
         ),
     ),
@@ -164,6 +177,11 @@ ADVICE: dict[str, AdviceWords] = {
             N_("{slow_at_once} samples at once fit, but are slower than {largest}."),
             N_("At {micro} the rate is {rate:samples/s}."),
             N_(
+                "At {fits}, which fits and is the fastest measured, it is {fits_rate:samples/s}: the split costs "
+                "{cost:change}."
+            ),
+            N_("At {same_rate_as}, which fits as well, it is {fits_rate:samples/s}: the same within 2 %."),
+            N_(
                 "{other_micro} × {other_steps} would fill the memory better, but makes it {other_effective} "
                 "({other_change:change})."
             ),
@@ -176,7 +194,8 @@ ADVICE: dict[str, AdviceWords] = {
     "batch.accumulate:saves": AdviceWords(
         title=N_("Gradient accumulation saves memory: {micro} × {steps}"),
         action=N_(
-            "Run an effective batch of {effective} for {workload} as {steps} steps of {micro}: same rate, less memory."
+            "Run an effective batch of {effective} for {workload} as {steps} steps of {micro} if memory is short, "
+            "and only where that proves as fast."
         ),
         why=(
             N_("{micro} needs {memory_micro_bytes:bytes}, {effective} at once {memory_effective_bytes:bytes}."),
@@ -363,7 +382,7 @@ QUESTIONS: dict[str, str] = {
     "nothing_measured": N_("Nothing has been measured on this card yet."),
     "training": N_("How fast this card trains has not been measured."),
     "own_training": N_("All this was measured with {workload}; your own training may differ: see docs/recipes.md."),
-    "batch_limit": N_("The largest batch was predicted, not tried out."),
+    "batch_limit": N_("How large a batch fits was not tried out."),
     "batch_limit:repeat": N_("The largest batch is only roughly known; more time settles it."),
     "sharing": N_("What two trainings at once gain has not been measured."),
     "sharing:repeat": N_("Two trainings at once were measured, but the figures do not hold; measure again."),

@@ -132,8 +132,8 @@ _PHASES: dict[str, str] = {
     "steady": "",
     "search": N_("in the search"),
     "sweep": "",
-    "memory": "",
-    "limit": "",
+    "memory": N_("for its memory, too short for a rate"),
+    "limit": N_("to see if it fits, too short for a rate"),
     "safe": "",
     "energy": N_("for its energy"),
     "switch": "",
@@ -199,7 +199,7 @@ _WORDS: dict[str, dict[str, str]] = {
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
-_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "session"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "session", "twin"})
 _FIXED = frozenset(
     [
         "backends",

@@ -1,5 +1,7 @@
 """Batch rules."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.advice.batch import fastest_rule, safe_rule
@@ -133,3 +135,37 @@ def test_no_batch_at_or_above_what_failed_later_is_recommended(lab):
     points = (*lab.ladder(), lab.rate("r512", 512, 1200.0), *lab.limits(400, 360, 128))
     (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=512))
     assert told.params["batch"] == 128
+
+
+def test_a_check_of_memory_that_is_far_faster_asks_to_measure(lab):
+    """A minute on a processor: 32 was the largest that was measured, and 256 ran 3.6 times as fast in a check."""
+    rates = [lab.rate(f"r{b}", b, v) for b, v in ((2, 282.0), (16, 6405.0), (32, 10936.0))]
+    look = lab.rate("look", 256, 39616.0, phase="memory", flags=(Flag.NOT_STEADY,))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(*rates, look)))
+    assert (told.params["batch"], told.params["looked"], told.params["looked_rate"]) == (32, 256, 39616.0)
+    assert advice_title(told) == "Batch size 32 or more"
+    why = advice_why(told)
+    assert "Larger batches look faster: 256 ran at 39616 samples/s in a check of memory" in why
+    assert "the largest measured:" not in why
+    near = lab.rate("look", 256, 11000.0, phase="memory")
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(*rates, near)))
+    assert "looked" not in told.params
+
+
+def test_a_gain_that_could_be_anything_is_none(lab):
+    """+769 % (+21 % … +6119 %) over a batch of 8 on a busy machine."""
+    base = lab.rate("a", 32, 1259.0)
+    wide = replace(base, spread=replace(base.spread, ci95_low=300.0, ci95_high=5000.0))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(wide, lab.rate("b", 64, 10936.0))))
+    assert told.gain is None
+    assert told.change is not None
+    assert "How much that gains over 32 cannot be told from these figures." in advice_why(told)
+    touching = replace(base, spread=replace(base.spread, ci95_low=1100.0, ci95_high=1450.0))
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(touching, lab.rate("b", 64, 1400.0))))
+    assert told.gain is None
+
+
+def test_what_a_gain_is_against_is_told(lab):
+    (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=tuple(lab.ladder())))
+    assert told.gain is not None
+    assert "The gain is against a batch of 32, not against the batch that you train with now." in advice_why(told)

@@ -63,17 +63,10 @@ def test_two_at_once_start_from_one_at_its_own_best_batch(lab):
     assert one.change is None
 
 
-def test_a_split_that_saves_memory_starts_from_the_whole_batch(lab):
-    points = (*lab.ladder(), *lab.limits(552, 496, 128))
-    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=points))
-    assert told.params["needed"] is False
-    assert told.change == Change(
-        workload="resnet50", base=setting(256), advised=setting(128, accumulate=2), aim="memory"
-    )
-
-
 def test_a_split_of_what_does_not_fit_has_nothing_to_start_from(lab):
-    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=(*lab.ladder()[:3], *lab.limits(144, 128, 128))))
+    (told,) = accumulate_rule(
+        lab.Evidence(card=lab.card(), points=(*lab.ladder()[:3], *lab.limits(144, 128, 128)), effective_batch=512)
+    )
     assert told.params["needed"] is True
     assert told.change is None
 

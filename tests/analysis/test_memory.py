@@ -60,13 +60,29 @@ def test_a_kink_is_not_a_line():
 
 
 def test_memory_that_does_not_grow_has_no_limit():
-    line = MemoryLine(fixed_bytes=100.0, per_sample_bytes=0.0, residual=0.0, probes=2)
+    line = MemoryLine(fixed_bytes=100.0, per_sample_bytes=0.0, residual=0.0, probes=2, largest=2)
     with pytest.raises(ValueError, match="grow"):
         line.limit(1e9)
 
 
+@pytest.mark.parametrize(
+    ("peaks_mib", "limit", "tells"),
+    [
+        ({1: 20.2, 2: 24.4}, 482, False),  # a busy minute: 10 KiB a sample were taken for 4.2 MiB
+        ({2: 21.0, 8: 25.0}, 3046, False),
+        ({2: 21.0, 8: 25.0}, 30, True),  # not far
+        ({2: 3000.0, 8: 9000.0}, 3046, True),  # 1000 MiB a sample beside 1000 fixed
+    ],
+)
+def test_samples_that_do_not_stand_out_of_the_fixed_part_make_no_line_to_draw_on(peaks_mib, limit, tells):
+    line = fit_memory_line(list(peaks_mib), [peak * 2**20 for peak in peaks_mib.values()])
+    assert line is not None
+    assert line.is_line
+    assert line.tells(limit) is tells
+
+
 def test_nothing_fits_is_zero():
-    assert MemoryLine(fixed_bytes=2e9, per_sample_bytes=1e6, residual=0.0, probes=2).limit(1e9) == 0
+    assert MemoryLine(fixed_bytes=2e9, per_sample_bytes=1e6, residual=0.0, probes=2, largest=2).limit(1e9) == 0
 
 
 @given(
