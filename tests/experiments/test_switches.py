@@ -131,6 +131,29 @@ def test_where_casts_cost_the_host_half_precision_is_still_compiled(lab):
     assert (decided.grid.precision, dict(decided.grid.switches)) == ("bf16", {"compile": True})
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_the_choice_is_within_3_percent_where_launching_is_the_limit(lab, seed):
+    """A step takes what the host or the card takes, whichever is longer; casts cost the host time until compiled."""
+    random = np.random.default_rng(100 + seed)
+    card_ms = {"fp32": random.uniform(1.5, 3.0), "bf16": random.uniform(0.5, 1.5)}
+    card_ms |= {"tf32": card_ms["fp32"] * random.uniform(0.5, 0.9), "fp16": card_ms["bf16"] * random.uniform(0.8, 1.05)}
+    casts, scaler, compiled = random.uniform(1.1, 1.6), random.uniform(0.2, 0.6), random.uniform(0.3, 0.6)
+    fused = {name: random.uniform(0.75, 0.98) for name in card_ms}
+
+    def rate(params):
+        name = params["precision"]
+        half, whole = name in ("bf16", "fp16"), bool(params.get("compile"))
+        host = 3.0 * (compiled if whole else casts if half else 1.0) + (scaler if name == "fp16" else 0.0)
+        layout = 0.95 if params.get("channels_last") else 1.0
+        return 8e3 / (max(host, card_ms[name] * (fused[name] if whole else 1.0)) * layout)
+
+    card = card_with(lab)
+    card.rate = rate
+    decided = decide(played(lab, card=card, minutes=8.0).points)
+    best = max(rate({"precision": name, "compile": whole}) for name in card_ms for whole in (False, True))
+    assert rate(decided.grid.named()) >= 0.97 * best
+
+
 def test_the_gain_comes_from_fresh_trials_in_turn(lab):
     told = played(lab, minutes=10.0)
     last = [p for p in told.of("train_throughput", phase="switch") if p.extra.get("confirms")]
