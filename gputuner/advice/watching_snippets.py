@@ -13,13 +13,16 @@ def fed(workers: int, *, pin: bool) -> str:
 
 
 def fused(optimizer: str) -> str:
-    """The same optimizer as one kernel for all parameters."""
-    return f"optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr, fused=True)"
+    """The same optimizer, with all that it is given, as one kernel for all parameters."""
+    return f"optimizer = torch.optim.{optimizer}(..., fused=True)  # ... is what you give it now"
 
 
 def merged(*, cuda: bool) -> str:
-    """Fewer operations: the compiler merges them, and on a card one CUDA graph launches them."""
-    return 'model = torch.compile(model, mode="reduce-overhead")' if cuda else "model = torch.compile(model)"
+    """Fewer operations: the compiler merges them, and on a card one CUDA graph launches them.
+
+    In place, so that the names in its state stay as in checkpoints.
+    """
+    return 'model.compile(mode="reduce-overhead")' if cuda else "model.compile()"
 
 
 def expandable() -> str:

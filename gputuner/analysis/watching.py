@@ -27,9 +27,10 @@ def where_time_went(observed: Sequence[Observed], use: TreeUse) -> TimeSpent:
     """The causes with their shares. Without any step seen by hooks, telemetry alone has to tell."""
     trained = [each for each in observed if each.steps > 0 and each.training_s > 0]
     known = bool(use.cards) or use.cpu_s is not None
-    by = ("hooks_and_telemetry" if known else "hooks") if trained else "telemetry"
+    drawn_s = max((each.unstepped_s for each in observed), default=0.0)
+    by = ("hooks_and_telemetry" if known else "hooks") if trained or drawn_s > 0 else "telemetry"
     told = [each for each in trained if enough(each)]
-    judged = [_judged(each, use) for each in told] or [Judged(shares={}) if trained else _unhooked(use)]
+    judged = [_judged(each, use) for each in told] or [Judged(shares={}) if trained else _unhooked(use, drawn_s)]
     weights = [each.training_s for each in told] or [1.0]
     parts = _mean(judged, weights)
     named, sure = _named(parts, judged)
@@ -56,8 +57,8 @@ def _judged(each: Observed, use: TreeUse) -> Judged:
     return judged_by_card(each, _card_of(each, use))
 
 
-def _unhooked(use: TreeUse) -> Judged:
-    return judged_by_card(None, use.cards[0]) if use.cards else judged_by_host(None, use)
+def _unhooked(use: TreeUse, drawn_s: float) -> Judged:
+    return judged_by_card(None, use.cards[0]) if use.cards else judged_by_host(None, use, drawn_s)
 
 
 def _card_of(each: Observed, use: TreeUse) -> CardUse | None:

@@ -31,10 +31,12 @@ CLEAR = 0.25
 """A cause whose share of the running time lies between this and one minus this is told with doubt."""
 
 
-def judged_by_host(each: Observed | None, use: TreeUse) -> Judged:
-    """Shares by cause of one process; without hooks only what its processes' times tell, which is little."""
+def judged_by_host(each: Observed | None, use: TreeUse, drawn_s: float = 0.0) -> Judged:
+    """Shares by cause of one process; None: only what its processes' times tell, which is little, and ``drawn_s``
+    that it waited for data without training on it.
+    """
     if each is None:
-        return _unhooked(use)
+        return _unhooked(use, drawn_s)
     covered_s = each.covered_s or each.training_s
     data = min(1.0, each.waited_s / each.training_s)
     waited_s = data * covered_s
@@ -94,16 +96,21 @@ def _memory_s(each: Observed, covered_s: float) -> float:
     return (system_s + TOUCHES * faulted / CORE_BYTES_PER_S) / cores
 
 
-def _unhooked(use: TreeUse) -> Judged:
+def _unhooked(use: TreeUse, drawn_s: float) -> Judged:
     """Without hooks a busy processor says nothing of what it is busy with; an idle one that something is waited for."""
     if use.cpu_s is None or use.duration_s < SHORT_S:
         return Judged(shares={})
     cores = use.cpu_s / use.duration_s
-    shares = {WatchCause.IDLE: 1.0 - cores} if cores < 0.5 else {}
+    data = min(1.0, drawn_s / use.duration_s)
+    shares = {WatchCause.DATA: data} if data > 0 else {}
+    idle = 1.0 - cores - data  # who loads within the program uses a core meanwhile, or none
+    if cores < 0.5 and idle > 0:
+        shares[WatchCause.IDLE] = idle
+    waiting = ("waiting", data or None, "fraction")
     return Judged(
         shares=shares,
-        signs=signs_of(("cores_busy", cores, ""), ("cores", use.cores, "")),
-        doubted=frozenset(shares),
+        signs=signs_of(waiting, ("cores_busy", cores, ""), ("cores", use.cores, "")),
+        doubted=frozenset({WatchCause.IDLE}),
     )
 
 

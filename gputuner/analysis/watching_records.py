@@ -145,6 +145,7 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
         "waited_s": min(_sum(settled, "waited_s"), training_s),
         "waited_first_s": min(_sum(settled, "first_s"), training_s),
         "hidden_s": min(_sum(settled, "hidden_s"), _sum(settled, "waited_s"), training_s),
+        "unstepped_s": _sum(windows, "unstepped_s"),
         "batches": batches,
         "evaluation_batches": int(_sum(windows, "evaluation")),
         "samples": samples,

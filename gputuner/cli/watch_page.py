@@ -107,6 +107,8 @@ def _show_trainings(output: Output, observed: Sequence[Observed]) -> None:
 def _no_hooks(ended: CommandEnded) -> str:
     if not ended.hooks:
         return _("Its Python was not looked into (--no-inject).")
+    if any(entry.unstepped_s > 0 for entry in ended.observed):
+        return _("No training step of torch was seen in it, only batches that it drew from a loader.")
     return _(
         "No training step of torch was seen in it: it made none, or its Python could not be looked into. "
         "It was judged from outside alone."

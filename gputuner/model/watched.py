@@ -69,6 +69,8 @@ class Observed:
     """The part of it at the start of epochs: workers starting, first batch."""
     hidden_s: float = 0.0
     """The part of it behind which the card still worked."""
+    unstepped_s: float = 0.0
+    """Waiting for data of threads that made no training step: inference, or a program that trains without torch."""
     batches: int = 0
     evaluation_batches: int = 0
     samples: int = 0

@@ -244,3 +244,14 @@ def test_too_little_is_not_judged(little: dict[str, float]):
 def test_a_command_of_a_moment_is_not_judged():
     assert where_time_went((), TreeUse(duration_s=0.007, cpu_s=0.001)).cause is WatchCause.UNKNOWN
     assert where_time_went((), TreeUse(duration_s=7.0, cpu_s=1.0)).cause is WatchCause.IDLE
+
+
+def test_an_inference_that_waits_for_its_loader_waits_for_data():
+    seen = replace(HOST, steps=0, timed_steps=0, training_s=0.0, unstepped_s=7.0)
+    told = spent(seen, cpu_s=2.0)
+    assert (told.cause, told.sure, told.by) == (WatchCause.DATA, True, "hooks_and_telemetry")
+    assert shares(told) == {
+        WatchCause.DATA: pytest.approx(0.7),
+        WatchCause.IDLE: pytest.approx(0.1),
+        WatchCause.UNKNOWN: pytest.approx(0.2),
+    }

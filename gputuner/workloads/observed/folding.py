@@ -55,7 +55,7 @@ class Folding:
             else:
                 self._scaled(note, tally)
         for thread in [each for each in self._waits if each != self.thread]:
-            tally.drawn(self._waits.pop(thread))
+            tally.unstepped(self._waits.pop(thread))
 
     def _begin(self, note: tuple) -> None:
         """An optimizer within another's step is no step of its own; without these notes the inner one's step counts."""

@@ -77,6 +77,7 @@ class Tally:
         self.waited_s = 0.0
         self.first_s = 0.0
         self.hidden_s = 0.0
+        self.unstepped_s = 0.0
         self.loading_cpu_s = 0.0
         self.batches = 0
         self.evaluation = 0
@@ -113,6 +114,11 @@ class Tally:
         self.other_s += seconds
         self.evaluation += waits.evaluation or waits.batches
 
+    def unstepped(self, waits: Waits) -> None:
+        """Batches that were drawn by a thread that does not train."""
+        self.unstepped_s += waits.waited_s
+        self.drawn(waits)
+
     def drawn(self, waits: Waits) -> None:
         """Batches that were drawn, whichever thread waited for them."""
         self.batches += waits.batches
@@ -136,6 +142,7 @@ class Tally:
             "waited_s": round(self.waited_s, 6),
             "first_s": round(self.first_s, 6),
             "hidden_s": round(self.hidden_s, 6),
+            "unstepped_s": round(self.unstepped_s, 6),
             "loading_cpu_s": round(self.loading_cpu_s, 6),
             "batches": self.batches,
             "evaluation": self.evaluation,

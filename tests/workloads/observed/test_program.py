@@ -269,3 +269,19 @@ def test_steps_before_an_end_that_python_does_not_see_are_written(
     assert [each.steps for each in told.observed] == steps
     assert [each.ended for each in told.observed] == ended
     assert {each.optimizer for each in told.observed} == {"SGD"}
+
+
+def test_waiting_of_an_inference_is_seen(tmp_path: Path):
+    code = """
+import time, torch
+class Slow(torch.utils.data.Dataset):
+    def __len__(self): return 20
+    def __getitem__(self, index):
+        time.sleep(0.01)
+        return torch.ones(2)
+with torch.inference_mode():
+    for batch in torch.utils.data.DataLoader(Slow(), 4): pass
+"""
+    (seen,) = run(code, tmp_path).observed
+    assert (seen.steps, seen.ended) == (0, True)
+    assert seen.unstepped_s >= 0.2
