@@ -111,7 +111,13 @@ def test_an_advice_on_a_recipe_is_tried_from_its_folder(gputuner, session, folde
     }  # fmt: skip
     record = gputuner("advise", "--record", "--json").document
     (measured,) = [each for each in record["records"] if each["origin"] == "measured"]
-    assert measured["confidences"][0]["gained"]["hits"] == 1
+    (word,) = measured["confidences"]
+    assert (word["tries"], word["open"], word["agreed"]) == (1, 1, None), "up to + 20 % is no promise that could fail"
+    if told["realised"]["low"] is None:  # a slow machine: only one process came to an end
+        assert (told["verdict"], word["gained"]) == ("unclear", None)
+    else:
+        assert told["verdict"] in ("more", "unclear", "no_gain", "up_to")
+        assert word["gained"]["hits"] == int(told["realised"]["low"] > 0)
 
 
 def test_a_recipe_that_changed_since_is_told_and_not_counted(gputuner, session, folder):
