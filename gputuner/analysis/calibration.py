@@ -31,7 +31,9 @@ class Tried:
     @property
     def verdict(self) -> Verdict:
         """What came of it."""
-        return memory_verdict(self.memory_change) if self.aim == "memory" else verdict(self.predicted, self.found)
+        if self.aim == "memory":
+            return memory_verdict(self.memory_change, self.found.value)
+        return verdict(self.predicted, self.found)
 
     @property
     def error(self) -> float | None:

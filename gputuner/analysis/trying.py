@@ -72,8 +72,19 @@ SAVED = 0.01
 """Peak memory is less from this share on."""
 
 
-def memory_verdict(change: float | None) -> Verdict:
-    """What a relative change of peak memory says where memory is the aim; None: it was not measured."""
+TOO_DEAR = 0.5
+"""No saving of memory is worth more than this share of the rate."""
+
+
+def memory_verdict(change: float | None, rate_change: float) -> Verdict:
+    """What a relative change of peak memory says where memory is the aim; None: it was not measured.
+
+    Args:
+        change: of peak memory.
+        rate_change: of the rate: one that is lost by more than half is a loss, whatever is saved.
+    """
+    if rate_change <= -TOO_DEAR:
+        return Verdict.LOSS
     return Verdict.SAVES if change is not None and change <= -SAVED else Verdict.SAVES_NOTHING
 
 

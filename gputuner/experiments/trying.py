@@ -277,7 +277,9 @@ class _Comparison:
         extra: dict[str, Scalar] = {
             "confidence": spec.confidence.value,
             "aim": spec.aim,
-            "verdict": (memory_verdict(memory) if spec.aim == "memory" else verdict(predicted, found)).value,
+            "verdict": (
+                memory_verdict(memory, found.value) if spec.aim == "memory" else verdict(predicted, found)
+            ).value,
             "trials": found.trials,
             "processes": number,
             "between_trials": found.between,

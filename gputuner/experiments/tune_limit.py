@@ -85,7 +85,7 @@ def limit(
         yield from course.tell(_line_point(course, shape, setting, line))
     bracket = Bracket(ran=set(known.ran[setting]))
     if predicted >= known.most:
-        ended = yield from _without_limit(course, shape, known, setting, predicted, bracket, keep_s)
+        ended = yield from _without_limit(course, shape, known, setting, predicted, bracket, keep_s, told)
         if ended:
             return
         predicted = known.most
@@ -149,9 +149,19 @@ def _probe_above_fixed(
 
 
 def _without_limit(
-    course: Course, shape: Shape, known: Trained, setting: Setting, predicted: int, bracket: Bracket, keep_s: float
+    course: Course,
+    shape: Shape,
+    known: Trained,
+    setting: Setting,
+    predicted: int,
+    bracket: Bracket,
+    keep_s: float,
+    told: bool,
 ) -> Generator[Step, StepResult, bool]:
-    """Try the largest batch there is (the whole data set) and tell it; False where it does not run after all."""
+    """Try the largest batch there is (the whole data set) and tell it; False where it does not run after all.
+
+    Not ``told``: the line does not tell whether it runs, so nothing is said unless it ran.
+    """
     most = known.most
     roomy = most <= (1.0 - SAFE_MARGIN) * predicted
     if most not in bracket.ran and course.fits(check_cost(shape, known, setting, most) + shape.restart_s, keep_s):
@@ -159,6 +169,8 @@ def _without_limit(
         yield from _check(course, shape, known, setting, most, bracket, SAFE, phase=phase)
         if bracket.fails is not None:
             return False
+    if not (told or most in bracket.ran):
+        return True
     safe = most if roomy else (yield from _safe(course, shape, known, setting, most, bracket, keep_s))
     yield from course.tell(
         _limit_point(course, shape, known, setting, most, predicted, bracket, whole=True),

@@ -1,12 +1,15 @@
 """Batch: limit, safe and fastest of one training, by the card's own line and rates."""
 
+import shlex
 from dataclasses import replace
 
 import pytest
 
 from gputuner.advice.evidence import RATE_PHASES
 from gputuner.experiments.batch import Batch
+from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.subject import BUILT_IN
+from gputuner.experiments.switches import Switching
 from gputuner.model.errors import DeviceError, DoesNotFit, UsageError, UserCodeError
 from gputuner.model.steps import Lost, OutOfMemory, Total, UserCodeFailed, Work
 
@@ -93,6 +96,20 @@ def test_no_batch_beyond_the_owners_largest_is_tried_or_advised(lab, limit_only,
 def test_an_owners_largest_that_does_not_fit_changes_nothing(lab):
     free, asked = (played(lab, Batch(**RECIPE, largest_batch=n)).of("batch_limit")[0] for n in (0, 1 << 18))
     assert (asked.value, "asked_most" in asked.extra) == (free.value, False)
+
+
+@pytest.mark.parametrize("per_sample", [10.0 * 2**10, 2.0**20])
+def test_no_limit_is_drawn_from_samples_that_hardly_show(lab, per_sample):
+    """10 KiB or 1 MiB a sample beside 6 GiB of weights, and little time: small sizes say nothing of thousands."""
+    card = lab.h200(capacity_gib=24.0)
+    card.memory = dict.fromkeys(card.memory, (6.0 * 2**30, per_sample))
+    told = played(lab, Batch(**RECIPE, precision="bf16", limit_only=True), card, minutes=0.25)
+    assert 4 * max(p.params["batch"] for p in told.of("train_throughput")) < 18432
+    assert not told.of("batch_limit")
+    assert not told.of("batch_safe")
+    assert not told.of("memory_per_sample")
+    assert [entry.id for entry in told.advised.advice if entry.id.startswith("batch.")] == []
+    assert "batch_limit" in [question.id for question in told.advised.questions]
 
 
 def test_no_figure_says_where_the_users_files_lie(lab):
@@ -259,3 +276,28 @@ def test_the_time_left_begins_with_the_budget_on_the_processor(lab):
     card = lab.two_cores()
     told = lab.Performer(card).perform(Batch(**RECIPE).plan(lab.context_of(card, cpu=True, minutes=0.5)))
     assert [step.expected_s for step in told.steps if isinstance(step, Total)] == [30.0]
+
+
+@pytest.mark.parametrize(
+    ("notes", "code"), [({"loss_finite": False}, "loss_not_finite"), ({"half_weights": "fp16"}, "half_weights")]
+)
+def test_no_format_is_advised_where_its_figures_mean_nothing(lab, notes, code):
+    class Noted(lab.Performer):
+        def trial(self, work, slowdown):
+            made = super().trial(work, slowdown)
+            return replace(made, notes={**made.notes, **notes})
+
+    card = lab.h200()
+    told = Noted(card).perform(Batch(**RECIPE).plan(lab.context_of(card, minutes=4.0)))
+    warned = [each.params["precision"] for each in told.warned if each.code == code]
+    assert warned
+    assert len(warned) == len(set(warned)), "each is told once"
+    assert told.advised is not None
+    assert "precision.best" not in {entry.id for entry in told.advised.advice}
+    assert "precision.best" in {entry.id for entry in played(lab, Batch(**RECIPE)).advised.advice}
+
+
+def test_a_path_with_spaces_is_quoted_in_commands():
+    spec = {"recipe": "my folder/my recipe.py:make", "folder": "/home/someone"}
+    for question in (Batch(**spec), Switching(**spec), Numerics(**spec)):
+        assert shlex.split(question.command())[1:3] == ["--recipe", "my folder/my recipe.py:make"]
