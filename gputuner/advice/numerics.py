@@ -23,6 +23,8 @@ from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 VERDICT = "numerics_verdict"
+UNHARMED = (Verdict.KEPT, Verdict.UNSEEN)
+"""Verdicts of formats that may be trained in, the better first."""
 PREFERRED = ("bf16", "fp16", "tf32")
 """Of formats that all train as FP32 does: halves the memory of activations and needs no scaler; needs one; neither."""
 WRONG, CARE, SMALL = 30.0, 10.0, 3.0
@@ -93,8 +95,10 @@ def numerics_questions(evidence: Evidence) -> tuple[Question, ...]:
 
 def _chosen(verdicts: dict[str, Point]) -> str | None:
     """The format to recommend among those that train as FP32 does; emulated ones come last."""
-    kept = [name for name in PREFERRED if name in verdicts and verdicts[name].params["verdict"] == Verdict.KEPT]
-    kept.sort(key=lambda name: Flag.EMULATED in verdicts[name].flags)
+    kept = [name for name in PREFERRED if name in verdicts and verdicts[name].params["verdict"] in UNHARMED]
+    kept.sort(
+        key=lambda name: (Flag.EMULATED in verdicts[name].flags, verdicts[name].params["verdict"] != Verdict.KEPT)
+    )
     return kept[0] if kept else None
 
 
@@ -105,7 +109,7 @@ def _kept(evidence: Evidence, verdicts: dict[str, Point]) -> list[Advice]:
     point = verdicts[chosen]
     params = _told(point)
     others = [name for name in PREFERRED if name in verdicts and name != chosen]
-    alike = [name for name in others if verdicts[name].params["verdict"] == Verdict.KEPT]
+    alike = [name for name in others if verdicts[name].params["verdict"] == point.params["verdict"]]
     if alike:
         params["alike"] = ", ".join(name.upper() for name in alike)
     if Flag.EMULATED in point.flags:
@@ -114,7 +118,8 @@ def _kept(evidence: Evidence, verdicts: dict[str, Point]) -> list[Advice]:
     if near is not None:
         params |= {"near_place": near.place, "near_value": near.value}
     snippet = precision_snippet(chosen, cpu=evidence.card.is_cpu)
-    return [make("numerics.kept", evidence.card.uuid, params, [point], weight=SMALL, snippet=snippet)]
+    name = "numerics.kept" if point.params["verdict"] == Verdict.KEPT else "numerics.unseen"
+    return [make(name, evidence.card.uuid, params, [point], weight=SMALL, snippet=snippet)]
 
 
 def _against(evidence: Evidence, name: str, precision: str, point: Point, verdicts: dict[str, Point]) -> Advice:
@@ -132,7 +137,7 @@ def _instead(precision: str, verdicts: dict[str, Point]) -> str:
 def _overflow(evidence: Evidence, verdicts: dict[str, Point]) -> list[Advice]:
     """``numerics.overflow``: the first place whose activations FP16 cannot hold, seen in FP16 or foreseen in BF16."""
     ran = verdicts.get("fp16")
-    if ran is not None and ran.params["verdict"] == Verdict.KEPT:
+    if ran is not None and ran.params["verdict"] in UNHARMED:
         return []
     place = _first_place(evidence, ran)
     if place is None:
@@ -210,7 +215,8 @@ def _told(point: Point) -> dict[str, Scalar]:
     }
     names = (
         "steps", "tolerance", "same_start", "end_loss", "fp32_end_loss", "first_bad_step", "skipped_steps",
-        "skips_in_a_row", "scale_last", "why", "stand_in",
+        "skips_in_a_row", "scale_last", "why", "stand_in", "fall", "seen_share", "early_steps", "paired_early",
+        "paired_early_tolerance", "paired_end", "paired_end_tolerance",
     )  # fmt: skip
     params |= {name: point.extra[name] for name in names if name in point.extra}
     if params.get("skipped_steps") == 0:

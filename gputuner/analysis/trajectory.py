@@ -4,35 +4,29 @@ The same training started with other seeds does not follow the same losses eithe
 where it goes beyond that (methods §5). The reference is a handful of FP32 runs that differ in their seed (weights,
 dropout, order of the batches); a format's run starts like the first of them and sees the same batches in its order.
 All runs take whole turns over the same few batches: means over whole turns do not depend on the order.
+Other seeds may differ by much, so the format is compared with FP32 runs of its own start too (``trajectory_twins``).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gputuner.analysis.distributions import student_quantile
-
-Losses = Sequence[float]
-Array = NDArray[np.float64]
+from gputuner.analysis.trajectory_means import TURN, Array, Losses, end_of, one_more, smoothed
+from gputuner.analysis.trajectory_twins import POWER, Paired, paired
 
 LEAST_STEPS = 24
 """Fewer common steps carry no verdict: their last third is a handful of losses."""
-LAST_SHARE = 3
-"""The end of a trajectory is its last third."""
-SMOOTHED_SHARE = 12
-"""A loss is drawn as the mean of so many-th of the steps around it, and of one turn over the batches at least."""
-TURN = 8
-"""Batches that come in turn."""
 CONFIDENCE = 0.975
 """Upper end of the interval that one more FP32 run would lie below."""
 FLOOR_OF_FALL, FLOOR_OF_LOSS = 0.02, 1e-3
 """Differences below 2 % of how far the loss fell, or 0.1 % of the loss, are taken as none however alike the seeds."""
 FLAT = 2.0
-"""A loss that fell by less than so many tolerances says nothing about learning."""
+"""A loss that fell by less than so many times the harm that is seen says nothing about learning."""
+ENOUGH = 0.05
+"""Where no harm above this share of the fall could hide, a format trains as FP32 does."""
 
 
 class Verdict(StrEnum):
@@ -41,9 +35,11 @@ class Verdict(StrEnum):
     REFERENCE = "reference"
     """FP32 itself."""
     KEPT = "kept"
-    """Within what FP32 seeds span, or below."""
+    """No harm was seen, and one of a twentieth of the fall would have been."""
+    UNSEEN = "unseen"
+    """No harm was seen; how large one may hide is told."""
     APART = "apart"
-    """Above it at the end."""
+    """Above FP32."""
     DIVERGED = "diverged"
     """The loss, or the gradients for good, are no numbers."""
     UNDECIDED = "undecided"
@@ -65,7 +61,8 @@ class Judgement:
 
     ``why`` names what the verdict rests on where it is not the comparison: ``short`` (too few steps), ``fp32`` (FP32
     itself diverges, or has too few runs), ``scaler`` (the gradient scale collapsed), ``not_finite``; ``flat`` where the
-    losses were compared but FP32's hardly fell, so that nothing shows that anything was learnt.
+    losses were compared but FP32's hardly fell beside what is seen. Of what is apart: ``seeds`` (its end lies above
+    what other seeds reach), else ``end`` or ``early`` (above FP32 of the same start at the end, or on the way down).
     """
 
     verdict: Verdict
@@ -77,32 +74,27 @@ class Judgement:
     """What one more FP32 run might differ by."""
     same_start: float | None = None
     """The same difference to the FP32 run from the same start alone."""
+    ends: tuple[float, ...] = ()
+    """Mean loss of the last third of each FP32 run, the one from the same start first."""
+    least: float | None = None
+    """Differences below it are taken as none."""
+    fall: float | None = None
+    """How far FP32 fell, from its start to the mean of its last third."""
+    seen: float | None = None
+    """A harm of this size would have been seen nine times in ten, wherever it showed."""
+    twins: Paired | None = None
+    """The comparison with FP32 runs of the same start."""
     end_loss: float | None = None
     fp32_end_loss: float | None = None
     first_bad_step: int | None = None
     """The first step whose loss is no number."""
 
-
-def smoothed(losses: Losses) -> Array:
-    """Centred moving mean over a turn, or a twelfth of the steps; losses that are no numbers are left out.
-
-    Returns:
-        float64 [steps]; NaN where no loss around is a number.
-    """
-    known = np.asarray(losses, dtype=np.float64)
-    if not len(known):
-        return known
-    finite = np.isfinite(known)
-    window = _window(len(known))
-    kernel = np.ones(2 * window + 1)
-    total = np.convolve(np.where(finite, known, 0.0), kernel)[window : window + len(known)]
-    count = np.convolve(finite.astype(np.float64), kernel)[window : window + len(known)]
-    return np.divide(total, count, out=np.full(len(known), np.nan), where=count > 0.5)
-
-
-def _window(steps: int) -> int:
-    """Steps on either side."""
-    return max(TURN // 2, steps // SMOOTHED_SHARE // 2)
+    @property
+    def seen_share(self) -> float | None:
+        """``seen`` as a share of FP32's fall."""
+        if self.seen is None or self.fall is None:
+            return None
+        return self.seen / self.fall if self.fall > 0.0 else inf
 
 
 def fp32_band(draws: Sequence[Losses]) -> Band | None:
@@ -117,12 +109,8 @@ def fp32_band(draws: Sequence[Losses]) -> Band | None:
     lines = np.stack([smoothed(losses[:steps]) for losses in draws])
     mean = lines.mean(axis=0)
     variance = smoothed(lines.var(axis=0, ddof=1).tolist())
-    half = np.maximum(_factor(len(draws)) * np.sqrt(variance), _floor(mean))
+    half = np.maximum(one_more(len(draws), CONFIDENCE) * np.sqrt(variance), _floor(mean))
     return Band(mean=mean, low=mean - half, high=mean + half, draws=len(draws))
-
-
-def _factor(draws: int) -> float:
-    return student_quantile(CONFIDENCE, draws - 1.0) * sqrt(1.0 + 1.0 / draws)
 
 
 def _floor(line: Array) -> float:
@@ -132,23 +120,27 @@ def _floor(line: Array) -> float:
     return max(FLOOR_OF_FALL * float(known.max() - known.min()), FLOOR_OF_LOSS * float(abs(known[-1])))
 
 
-def end_of(losses: Losses) -> Array:
-    """The last third, rounded to whole turns; all of what is shorter than that."""
-    turns = max(1, round(len(losses) / LAST_SHARE / TURN))
-    return np.asarray(losses, dtype=np.float64)[-turns * TURN :]
-
-
 def first_bad(losses: Losses) -> int | None:
     """The first step whose loss is no number."""
     return next((step for step, loss in enumerate(losses) if not isfinite(loss)), None)
 
 
-def judge(losses: Losses, draws: Sequence[Losses], *, collapsed: bool = False, ended: bool = False) -> Judgement:
+def judge(
+    losses: Losses,
+    draws: Sequence[Losses],
+    twins: Sequence[Losses] = (),
+    *,
+    skipped: Sequence[bool] = (),
+    collapsed: bool = False,
+    ended: bool = False,
+) -> Judgement:
     """The verdict on a format's losses beside those of FP32 runs.
 
     Args:
         losses: of the format by step; NaN or infinite where they are no numbers.
         draws: of the FP32 runs, the one from the same start first.
+        twins: of further FP32 runs from the same start, which differ from the first by roundings.
+        skipped: whether its gradient scaler skipped each step; empty: none.
         collapsed: whether its gradient scaler collapsed (``trajectory_scaler``).
         ended: whether the run was given up since its losses are no numbers.
     """
@@ -164,25 +156,46 @@ def judge(losses: Losses, draws: Sequence[Losses], *, collapsed: bool = False, e
         return Judgement(verdict=Verdict.UNDECIDED, why="short", steps=steps, first_bad_step=bad)
     if first_bad(end_of(told[0]).tolist()) is not None:
         return Judgement(verdict=Verdict.DIVERGED, why="not_finite", steps=steps, first_bad_step=bad)
-    return _compared(told[0], told[1:], steps, bad)
+    floor = _floor(np.stack([smoothed(draw) for draw in told[1:]]).mean(axis=0))
+    return _compared(told[0], told[1:], paired(losses, [draws[0], *twins], floor, skipped), bad)
 
 
-def _compared(losses: Losses, draws: Sequence[Losses], steps: int, bad: int | None) -> Judgement:
+def _compared(losses: Losses, draws: Sequence[Losses], twins: Paired | None, bad: int | None) -> Judgement:
     ends = np.array([end_of(draw).mean() for draw in draws])
-    middle = float(ends.mean())
+    middle, scatter = float(ends.mean()), float(ends.std(ddof=1))
     line = np.stack([smoothed(draw) for draw in draws]).mean(axis=0)
-    tolerance = max(_factor(len(draws)) * float(ends.std(ddof=1)), _floor(line))
+    least = _floor(line)
+    tolerance = max(one_more(len(draws), CONFIDENCE) * scatter, least)
     end = float(end_of(losses).mean())
-    apart = end - middle > tolerance
-    flat = not apart and float(line[0]) - middle < FLAT * tolerance
-    return Judgement(
-        verdict=Verdict.APART if apart else Verdict.UNDECIDED if flat else Verdict.KEPT,
-        why="flat" if flat else "",
-        steps=steps,
+    seen = tolerance + POWER * scatter * sqrt(1.0 + 1.0 / len(draws))
+    if twins is not None:
+        seen = max(min(seen, twins.end.seen), twins.early.seen)
+    judged = Judgement(
+        verdict=Verdict.UNSEEN,
+        steps=len(losses),
         difference=end - middle,
         tolerance=tolerance,
         same_start=end - float(ends[0]),
+        ends=tuple(ends.tolist()),
+        least=least,
+        fall=float(line[0]) - middle,
+        seen=seen,
+        twins=twins,
         end_loss=end,
         fp32_end_loss=middle,
         first_bad_step=bad,
     )
+    verdict, why = _verdict(judged)
+    return replace(judged, verdict=verdict, why=why)
+
+
+def _verdict(judged: Judgement) -> tuple[Verdict, str]:
+    """The verdict on figures that are there, and what it rests on."""
+    twins, share = judged.twins, judged.seen_share or inf
+    if (judged.difference or 0.0) > (judged.tolerance or 0.0):
+        return Verdict.APART, "seeds"
+    if twins is not None and (twins.end.worse or twins.early.worse):
+        return Verdict.APART, "end" if twins.end.worse else "early"
+    if share * FLAT > 1.0:
+        return Verdict.UNDECIDED, "flat"
+    return Verdict.KEPT if share <= ENOUGH else Verdict.UNSEEN, ""

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from math import isfinite
+from math import exp, factorial, isfinite
 
 ROW_DIVERGED = 20
 """More skips in a row than this is no search: from 65 536 it would lead below 1/16."""
 SCALE_DIVERGED = 1.0
 """Below it, gradients are made smaller than they are, and they still overflow."""
 FREQUENT_STEPS = 200
-"""More than one skip in so many steps, once the scale was found, is ten times what is normal."""
+"""One skip in so many steps, once the scale was found, is ten times what is normal."""
+CHANCE = 0.01
+"""More skips than such a rate brings in a run with this chance are frequent: five in 200 steps; fewer are ordinary in
+a run that is young."""
 
 
 class Scaler(StrEnum):
@@ -72,7 +75,7 @@ def judge_scaler(scales: Sequence[float], skipped: Sequence[bool], losses: Seque
     after = len(scales) - (settled_at or 0)
     bad = next((step for step, loss in enumerate(losses) if not isfinite(loss)), None)
     state = Scaler.COLLAPSED if collapsed is not None else Scaler.NORMAL
-    if state is Scaler.NORMAL and later > 1 + after / FREQUENT_STEPS:
+    if state is Scaler.NORMAL and later and _chance(later, after / FREQUENT_STEPS) < CHANCE:
         state = Scaler.FREQUENT
     return ScalerTrace(
         state=state,
@@ -85,3 +88,8 @@ def judge_scaler(scales: Sequence[float], skipped: Sequence[bool], losses: Seque
         collapsed_step=collapsed,
         first_bad_step=began if bad is None else bad,
     )
+
+
+def _chance(count: int, mean: float) -> float:
+    """Probability of ``count`` or more of a Poisson number."""
+    return 1.0 - sum(exp(-mean) * mean**k / factorial(k) for k in range(count))

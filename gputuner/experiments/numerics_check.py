@@ -5,7 +5,8 @@ from dataclasses import replace
 from math import ceil, log2
 from typing import Protocol
 
-from gputuner.analysis.trajectory import LEAST_STEPS, TURN, fp32_band, judge
+from gputuner.analysis.trajectory import LEAST_STEPS, fp32_band, judge
+from gputuner.analysis.trajectory_means import TURN
 from gputuner.analysis.trajectory_scaler import Scaler
 from gputuner.experiments.course import LEAST_BUDGET_S, Attempt, Course, RunEnds
 from gputuner.experiments.failed_training import refuse
@@ -31,6 +32,8 @@ SMALLEST_BATCH = 4
 """No smaller one is taken for the sake of time: batch norm would do little else than scatter."""
 LEAST_DRAWS, FEWER_DRAWS = 2, 3
 """FP32 runs that a band needs, and that are made where time is short."""
+TWINS = 2
+"""Further FP32 runs of the start that formats share; one where time is short."""
 FIRST_BATCH, FIRST_BATCH_CPU = 32, 4
 START_S = 8.0
 """Loading torch, before the first run."""
@@ -91,6 +94,7 @@ class Check:
         self._batch = spec.batch or (FIRST_BATCH_CPU if self._cpu else FIRST_BATCH)
         self._steps = spec.steps or USUAL_STEPS
         self._looked: set[Precision] = set()
+        self._twins = TWINS
         self._to_come: list[float] = []
         """Shares of the time that the coming runs need."""
 
@@ -106,7 +110,7 @@ class Check:
         """
         formats = yield from self._formats()
         draws = self._spec.seeds
-        yield from self.course.total(1 + draws + len(formats), self._context.budget_s, known=False)
+        yield from self.course.total(1 + draws + self._twins + len(formats), self._context.budget_s, known=False)
         look = yield from self._look()
         for _ in range(SMALLER_LOOKS):
             smaller = self._smaller(self._affordable(look, draws, formats))
@@ -121,8 +125,8 @@ class Check:
         draws, formats = yield from self._fitted(look, draws, formats)
         if draws < LEAST_DRAWS:
             return
-        yield from self.course.total(draws + len(formats), self._expected_s(look, draws, formats))
-        self._to_come = [1.0] * draws + [self._slower(precision) for precision in formats]
+        yield from self.course.total(draws + self._twins + len(formats), self._expected_s(look, draws, formats))
+        self._to_come = [1.0] * (draws + self._twins) + [self._slower(precision) for precision in formats]
         runs = yield from self._references(look, draws)
         if not runs:
             return
@@ -134,8 +138,9 @@ class Check:
             return
         if band is not None:
             yield from self.course.tell(*make.band(band))
+        twins = yield from self._twin_runs(runs[0])
         for precision in formats:
-            yield from self._format(precision, runs[0], losses)
+            yield from self._format(precision, runs[0], losses, twins)
 
     def _formats(self) -> Generator[Step, StepResult, list[Precision]]:
         """Formats to compare, native ones first; what this chip lacks is told."""
@@ -183,6 +188,9 @@ class Check:
         """How many FP32 runs, which formats, and (kept) how many steps fit; 0 runs: not even a short check does."""
         while (steps := self._affordable(look, draws, formats)) < LEAST_STEPS and draws > FEWER_DRAWS:
             draws -= 1
+        if steps < LEAST_STEPS:
+            self._twins = 1
+            steps = self._affordable(look, draws, formats)
         while steps < LEAST_STEPS and len(formats) > 1:
             dropped, formats = formats[-1], formats[:-1]
             needed_s = self._expected_s(look, 0, [dropped], LEAST_STEPS)
@@ -199,15 +207,17 @@ class Check:
 
     def _affordable(self, look: Run, draws: int, formats: Sequence[Precision]) -> int:
         """Steps that each run can make."""
-        left_s = self.course.left_s - SETUP_S * (draws + len(formats))
+        runs = draws + self._twins + len(formats)
+        left_s = self.course.left_s - SETUP_S * runs
         if look.step_s is None:
             return 0
-        one_s = self._expected_s(look, draws, formats, 1) - SETUP_S * (draws + len(formats))
+        one_s = self._expected_s(look, draws, formats, 1) - SETUP_S * runs
         return int(left_s / max(one_s, 1e-6))
 
     def _expected_s(self, look: Run, draws: int, formats: Sequence[Precision], steps: int | None = None) -> float:
         each = (look.step_s or 0.0) * SPARE * (steps or self._steps)
-        return sum(SETUP_S + each * share for share in [1.0] * draws + [self._slower(p) for p in formats])
+        same = draws + self._twins if draws else 0
+        return sum(SETUP_S + each * share for share in [1.0] * same + [self._slower(p) for p in formats])
 
     def _slower(self, precision: Precision) -> float:
         emulated = self._cpu or support(self._context, precision) is Support.EMULATED
@@ -229,7 +239,19 @@ class Check:
             runs.append(run)
         return runs
 
-    def _format(self, precision: Precision, first: Run, references: Sequence[Sequence[float]]) -> Plan:
+    def _twin_runs(self, first: Run) -> Generator[Step, StepResult, list[Sequence[float]]]:
+        """Losses of further FP32 runs from the start that formats share, which differ by roundings."""
+        found: list[Sequence[float]] = []
+        for twin in range(1, self._twins + 1):
+            limit_s = self._limit_s(first)
+            _, run = yield from self._run("fp32", 0, self._steps, limit_s, "numerics_reference", twin)
+            if run is not None and first.draw == 0:
+                found.append(run.losses)
+        return found
+
+    def _format(
+        self, precision: Precision, first: Run, references: Sequence[Sequence[float]], twins: Sequence[Sequence[float]]
+    ) -> Plan:
         """One format's run, its losses and its verdict."""
         limit_s = self._limit_s(first, self._slower(precision) ** PATIENCE)
         result, run = yield from self._run(precision, 0, self._steps, limit_s, "numerics_format")
@@ -243,7 +265,8 @@ class Check:
         flags = [Flag.EMULATED] if support(self._context, precision) is Support.EMULATED else []
         trace = run.scaler()
         collapsed = trace is not None and trace.state is Scaler.COLLAPSED
-        judged = judge(run.losses, references, collapsed=collapsed, ended=run.ended == "not_finite")
+        ended = run.ended == "not_finite"
+        judged = judge(run.losses, references, twins, skipped=run.skipped, collapsed=collapsed, ended=ended)
         if judged.why == "short" and run.ended in SHORTENED:
             judged = replace(judged, why=SHORTENED[run.ended])
         make = self._make()
@@ -251,7 +274,7 @@ class Check:
         yield from self._tell_look(run)
 
     def _run(
-        self, precision: Precision, draw: int, steps: int, limit_s: float, label: str
+        self, precision: Precision, draw: int, steps: int, limit_s: float, label: str, twin: int = 0
     ) -> Generator[Step, StepResult, tuple[Attempt, Run | None]]:
         """One run; None where it did not come back with steps or facts."""
         spec = NumericsSpec(
@@ -259,6 +282,7 @@ class Check:
             steps=steps,
             batches=TURN,
             draw=draw,
+            twin=twin,
         )
         limit_s = max(LEAST_BUDGET_S, limit_s)
         work = Work(

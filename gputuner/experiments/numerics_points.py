@@ -4,10 +4,12 @@ Steps are told from 1 on.
 """
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 
-from gputuner.analysis.trajectory import Band, Judgement, Verdict, smoothed
+from gputuner.analysis.trajectory import Band, Judgement, Verdict
+from gputuner.analysis.trajectory_means import smoothed
 from gputuner.analysis.trajectory_scaler import ScalerTrace
+from gputuner.analysis.trajectory_twins import Paired
 from gputuner.experiments.numerics_run import Run
 from gputuner.experiments.points import PointMaker
 from gputuner.model.points import Flag, Point
@@ -76,7 +78,12 @@ class NumericsPoints:
             "step_s": run.step_s,
             "weights_finite": run.notes.get("weights_finite"),
             "stand_in": True if _stand_in(run) else None,
+            "least": judged.least,
+            "fall": judged.fall,
+            "seen": judged.seen,
+            "seen_share": judged.seen_share,
         }
+        told |= {f"fp32_end_{place}": end for place, end in enumerate(judged.ends, 1)} | _paired(judged.twins)
         if trace is not None:
             told |= {
                 "scaler": trace.state.value,
@@ -88,7 +95,7 @@ class NumericsPoints:
                 "useful_share": trace.useful_share,
             }
             told["first_bad_step"] = _counted(trace.first_bad_step)
-        extra |= {name: value for name, value in told.items() if value is not None}
+        extra |= {name: value for name, value in told.items() if value is not None and value != inf}
         value = judged.difference if judged.difference is not None else 0.0
         of: dict[str, Scalar] = {"precision": run.precision, "verdict": judged.verdict.value}
         return self._figure("numerics_verdict", value, of, extra, flags)
@@ -143,6 +150,18 @@ def reference(run: Run, steps: int) -> Judgement:
     if bad is not None:
         return Judgement(verdict=Verdict.DIVERGED, why="not_finite", steps=steps, first_bad_step=bad)
     return Judgement(verdict=Verdict.REFERENCE, steps=steps)
+
+
+def _paired(twins: Paired | None) -> dict[str, Scalar]:
+    """The comparison with FP32 runs of the same start; their means, so that it can be made again."""
+    if twins is None:
+        return {}
+    told: dict[str, Scalar] = {"paired_steps": twins.steps, "early_steps": twins.early_steps}
+    for name, stretch in (("early", twins.early), ("end", twins.end)):
+        told |= {f"paired_{name}": stretch.difference, f"paired_{name}_tolerance": stretch.tolerance}
+        told[f"paired_{name}_loss"] = stretch.loss
+        told |= {f"twin_{name}_{place}": mean for place, mean in enumerate(stretch.twins, 1)}
+    return told
 
 
 def _counted(step: int | None) -> int | None:

@@ -34,6 +34,11 @@ class Run:
     """Places in the order of the forward pass."""
 
     @property
+    def skipped(self) -> tuple[bool, ...]:
+        """Whether the gradient scaler skipped each step."""
+        return tuple(step.get("skipped") is True for step in self.steps)
+
+    @property
     def ended(self) -> str:
         """Why it made fewer steps than asked for: ``time``, ``failed``, ``not_finite``; empty: it made them all."""
         return str(self.notes.get("ended", ""))
@@ -55,7 +60,7 @@ class Run:
         if not scales or any(scale is None for scale in scales):
             return None
         known = [scale for scale in scales if scale is not None]
-        return judge_scaler(known, [step.get("skipped") is True for step in self.steps], self.losses)
+        return judge_scaler(known, self.skipped, self.losses)
 
 
 def run_of(trial: Trial, precision: Precision, batch: int, draw: int) -> Run:

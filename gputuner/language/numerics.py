@@ -90,6 +90,9 @@ def verdict(point: Point) -> str:
     reason = _(words.WHY[why]) if why in words.WHY else ""
     if told == "diverged" and isinstance(bad, int):
         reason = _("{reason}, from step {step} on").format(reason=reason, step=bad)
+    share = point.extra.get("seen_share")
+    if told in ("kept", "unseen") and share is not None:
+        reason = _("harm above {share} of the fall would have been seen").format(share=value(share, "fraction"))
     return _("{verdict}: {reason}").format(verdict=said, reason=reason) if reason else said
 
 

@@ -7,27 +7,36 @@ _ENDS = N_(
     "At the end (the last third of {steps} steps of {batch} samples) its loss is {end_loss} on average, that of FP32 "
     "{fp32_end_loss}; one more FP32 run would lie within {tolerance} of that."
 )
-_SAME = N_("The FP32 run from the same start differs by {same_start}.")
+_SAME = N_(
+    "FP32 runs of the same start, which differ by roundings only: beside them it is {paired_early} higher on the way "
+    "down (the first {early_steps} steps) and {paired_end} at the end; roundings explain up to "
+    "{paired_early_tolerance} and {paired_end_tolerance}."
+)
+_SEEN = N_(
+    "Harm above {seen_share:fraction} of FP32's fall ({fall}) would have been seen nine times in ten; less, or what "
+    "shows later than in {steps} steps, would not."
+)
 _SKIPS = N_("The gradient scaler skipped {skipped_steps} steps, at most {skips_in_a_row} in a row.")
+_ALIKE = N_("The same holds for {alike}.")
+_NEAR = N_("The largest activation, {near_value} ({near_place}), is not far from 65504, the most that FP16 holds.")
 _FIRST = N_("The first step that failed is {first_bad_step}.")
 _WHERE = N_("Found: {names} ({where}).")
 
 ADVICE: dict[str, AdviceWords] = {
     "numerics.kept": AdviceWords(
         title=N_("{precision} trains as FP32 does"),
-        action=N_("Train {workload} in {precision}: its loss stays within what FP32 runs with other seeds differ by."),
-        why=(
-            _ENDS,
-            _SAME,
-            N_("{alike} stayed within it too."),
-            _SKIPS,
-            N_("The largest activation, {near_value} ({near_place}), is not far from 65504, the most that FP16 holds."),
-        ),
+        action=N_("Train {workload} in {precision}: over {steps} steps its loss is that of FP32."),
+        why=(_SEEN, _SAME, _ENDS, _ALIKE, _SKIPS, _NEAR),
+    ),
+    "numerics.unseen": AdviceWords(
+        title=N_("{precision}: no difference to FP32 seen above {seen_share:fraction} of the fall"),
+        action=N_("{workload} may train in {precision}; watch its loss, for a smaller harm could not be seen here."),
+        why=(_SEEN, _SAME, _ENDS, _ALIKE, _SKIPS, _NEAR),
     ),
     "numerics.apart": AdviceWords(
         title=N_("{precision} trains worse than FP32"),
         action=N_("Do not train {workload} in {precision} as it is; {instead} is the way."),
-        why=(_ENDS, _SAME, _SKIPS),
+        why=(_SAME, _ENDS, _SKIPS),
     ),
     "numerics.collapse": AdviceWords(
         title=N_("The gradient scale collapses in {precision}"),
@@ -104,7 +113,7 @@ ADVICE: dict[str, AdviceWords] = {
 
 QUESTIONS: dict[str, str] = {
     "numerics_short": N_("The runs were too short for a verdict on every format."),
-    "numerics_flat": N_("The loss hardly fell in these steps; a longer check tells more."),
+    "numerics_flat": N_("The loss hardly fell beside what could be seen; a longer check tells more."),
     "numerics_own": N_("All this was measured with {workload}; your own training may differ: see docs/recipes.md."),
     "numerics_rate": N_("How much faster the formats are was not part of this check."),
 }
@@ -140,6 +149,7 @@ METRICS: dict[str, str] = {
 VERDICTS: dict[str, str] = {
     "reference": N_("the reference"),
     "kept": N_("trains as FP32"),
+    "unseen": N_("no difference seen"),
     "apart": N_("worse than FP32"),
     "diverged": N_("diverged"),
     "undecided": N_("undecided"),
@@ -161,7 +171,10 @@ TRAPS: dict[str, str] = {
 WHY: dict[str, str] = {
     "short": N_("too few steps"),
     "slow": N_("too slow here for enough steps"),
-    "flat": N_("the loss hardly fell"),
+    "flat": N_("the loss hardly fell beside what can be seen"),
+    "seeds": N_("above what other seeds reach"),
+    "end": N_("above FP32 of the same start at the end"),
+    "early": N_("it falls more slowly than FP32 from the same start"),
     "scaler": N_("the gradient scale collapsed"),
     "not_finite": N_("the loss is no number"),
     "failed": N_("the training failed in it"),
@@ -172,7 +185,7 @@ WHY: dict[str, str] = {
 """What a verdict rests on, where it is not the comparison of losses."""
 
 SCALERS: dict[str, str] = {
-    "normal": N_("normal"),
+    "normal": N_("normal so far"),
     "frequent": N_("skips often"),
     "collapsed": N_("collapsed"),
 }

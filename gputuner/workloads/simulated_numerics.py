@@ -20,6 +20,8 @@ RATE, MOMENTUM = 0.02, 0.9
 FIRST_SCALE, GROWTH_STEPS = 65536.0, 2000
 """Of PyTorch's gradient scaler."""
 TEACHER_SEED = 5
+ROUNDING = 2.0**-8
+"""The most by which BF16 rounds a number, as a share of it."""
 
 
 def _bits_kept(bits: int) -> Rounding:
@@ -67,11 +69,13 @@ class StandIn:
     precision: str
     draw: int
     batches: int
+    twin: int = 0
+    """Which run of that start: the weights of others than 0 are rounded otherwise."""
     peaks: dict[str, float] = field(default_factory=lambda: {})
 
     def run(self, steps: int) -> list[Step]:
         """Train it; the steps."""
-        data, weights = _data(self.batches), _weights(self.draw)
+        data, weights = _data(self.batches), _weights(self.draw, self.twin)
         moving = [np.zeros_like(weight) for weight in weights]
         scale, good = (FIRST_SCALE if self.precision == "fp16" else 1.0), 0
         turns = self._turns()
@@ -136,11 +140,15 @@ class StandIn:
         self.peaks[place] = max(self.peaks.get(place, 0.0), float(np.abs(numbers).max()))
 
 
-def _weights(draw: int) -> list[Array]:
+def _weights(draw: int, twin: int = 0) -> list[Array]:
     random = np.random.default_rng(1000 + draw)
     first = random.standard_normal((INPUTS, WIDTH)) * np.sqrt(2.0 / INPUTS)
     second = random.standard_normal((WIDTH, CLASSES)) * np.sqrt(1.0 / WIDTH)
-    return [first.astype(np.float32), second.astype(np.float32)]
+    made: list[Array] = [first.astype(np.float32), second.astype(np.float32)]
+    shifts = np.random.default_rng([draw, twin])
+    if twin:
+        made = [(each * (1.0 + ROUNDING * shifts.uniform(-1.0, 1.0, each.shape))).astype(np.float32) for each in made]
+    return made
 
 
 def _data(batches: int) -> list[tuple[Array, NDArray[np.int64]]]:

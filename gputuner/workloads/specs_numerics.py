@@ -10,6 +10,7 @@ from gputuner.workloads.specs_training import Training
 
 MOST_STEPS = 1000
 MOST_DRAWS = 16
+MOST_TWINS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,8 @@ class NumericsSpec:
     batches: int = 8
     draw: int = 0
     """Which start and order of the batches; 0 is the one that all number formats share."""
+    twin: int = 0
+    """Which run of that start: others than 0 begin with weights that are rounded otherwise."""
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense.
@@ -32,6 +35,7 @@ class NumericsSpec:
         check_range("steps", self.steps, 1, MOST_STEPS)
         check_range("batches", self.batches, 1, 256)
         check_range("draw", self.draw, 0, MOST_DRAWS)
+        check_range("twin", self.twin, 0, MOST_TWINS)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire: the training's, and these."""
@@ -41,4 +45,5 @@ class NumericsSpec:
             "steps": self.steps,
             "batches": self.batches,
             "draw": self.draw,
+            "twin": self.twin,
         }

@@ -7,13 +7,12 @@ from hypothesis import strategies as st
 
 from gputuner.analysis.trajectory import (
     LEAST_STEPS,
-    TURN,
     Verdict,
     first_bad,
     fp32_band,
     judge,
-    smoothed,
 )
+from gputuner.analysis.trajectory_means import TURN, smoothed
 
 NAN, INF = float("nan"), float("inf")
 
@@ -41,7 +40,7 @@ def test_a_loss_that_ends_clearly_higher_is_found():
 
 def test_a_loss_below_fp32_is_no_fault():
     random = np.random.default_rng(5)
-    assert judge(run(random, offset=-0.5), [run(random) for _ in range(4)]).verdict is Verdict.KEPT
+    assert judge(run(random, offset=-0.5), [run(random) for _ in range(4)]).verdict is Verdict.UNSEEN
 
 
 def test_the_tolerance_is_the_prediction_interval_of_one_more_run():
@@ -54,7 +53,10 @@ def test_the_tolerance_is_the_prediction_interval_of_one_more_run():
     judged = judge(fallen(1.1), draws)
     assert judged.tolerance == pytest.approx(4.302653 * 0.1 * (4 / 3) ** 0.5, rel=1e-5)
     assert judge(fallen(1.1 + 0.51), draws).verdict is Verdict.APART
-    assert judge(fallen(1.1 + 0.49), draws).verdict is Verdict.KEPT
+    judged = judge(fallen(1.1 + 0.49), draws)
+    assert judged.verdict is Verdict.UNSEEN
+    assert judged.seen == pytest.approx(judged.tolerance + 1.2816 * 0.1 * (4 / 3) ** 0.5)
+    assert judged.seen_share == pytest.approx(judged.seen / judged.fall)
 
 
 def test_a_loss_that_does_not_fall_shows_nothing_but_harm():
@@ -93,7 +95,7 @@ def test_fp32_that_diverges_itself_judges_nothing():
     assert judge(run(random), draws[:1]).why == "fp32"
 
 
-@pytest.mark.parametrize(("bad", "verdict"), [(slice(2, 4), Verdict.KEPT), (slice(60, 100), Verdict.DIVERGED)])
+@pytest.mark.parametrize(("bad", "verdict"), [(slice(2, 4), Verdict.UNSEEN), (slice(60, 100), Verdict.DIVERGED)])
 def test_losses_that_are_no_numbers(bad, verdict):
     """Two skipped steps at the start do no harm; a loss that stays NaN is a divergence, with its first step."""
     random = np.random.default_rng(9)

@@ -59,6 +59,13 @@ def test_one_skip_in_ten_steps_is_too_often_though_the_scale_recovers():
     assert trace.state is Scaler.FREQUENT
 
 
+def test_a_few_late_skips_of_a_young_run_are_ordinary():
+    """Poisson with one in 200 steps: four or more of 200 have a chance of 1.9 %, five or more of 0.4 %."""
+    assert trace_of({0, 40, 90, 150}, 200).state is Scaler.NORMAL
+    assert trace_of({0, 40, 60, 90, 150}, 200).state is Scaler.NORMAL
+    assert trace_of({0, 40, 60, 90, 150, 170}, 200).state is Scaler.FREQUENT
+
+
 def test_twenty_one_skips_in_a_row_from_a_huge_scale_are_a_collapse():
     assert trace_of(set(range(21)), 40, first=2.0**60).state is Scaler.COLLAPSED
     assert trace_of(set(range(20)), 40, first=2.0**60).state is Scaler.NORMAL

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gputuner.experiments.numerics import Numerics
@@ -26,9 +27,10 @@ class Trainer:
     def __call__(self, work):
         params = work.params
         self.asked.append(work)
-        run = StandIn(precision=params["precision"], draw=params["draw"], batches=params["batches"]).run(
-            params["steps"]
+        run = StandIn(
+            precision=params["precision"], draw=params["draw"], batches=params["batches"], twin=params["twin"]
         )
+        run = run.run(params["steps"])
         parts, now = [], self.now_s + 1.0
         for place, step in enumerate(run):
             notes = {"loss": step.loss}
@@ -76,8 +78,9 @@ def test_rounding_alone_trains_as_fp32_does(lab):
 def test_the_band_is_that_of_several_starts_and_the_formats_share_one(lab):
     trainer = Trainer()
     told = played(lab, Numerics(seeds=5), trainer)
-    runs = [(w.params["precision"], w.params["draw"]) for w in trainer.asked[1:]]
-    assert runs == [("fp32", draw) for draw in range(5)] + [("tf32", 0), ("bf16", 0), ("fp16", 0)]
+    runs = [(w.params["precision"], w.params["draw"], w.params["twin"]) for w in trainer.asked[1:]]
+    formats = [("tf32", 0, 0), ("bf16", 0, 0), ("fp16", 0, 0)]
+    assert runs == [("fp32", draw, 0) for draw in range(5)] + [("fp32", 0, 1), ("fp32", 0, 2)] + formats
     assert len({(w.params["steps"], w.params["batches"], w.params["batch"]) for w in trainer.asked[1:]}) == 1
     band = told.of("train_loss_band")
     assert [p.params["step"] for p in band] == sorted(p.params["step"] for p in band)
@@ -98,6 +101,39 @@ def test_a_format_that_ends_higher_is_advised_against_and_another_named(lab):
     assert point.value == pytest.approx(0.3, abs=0.05)
     assert point.value > point.extra["tolerance"]
     assert point.extra["same_start"] == pytest.approx(0.3, abs=0.01)
+
+
+def test_the_verdict_can_be_made_again_from_its_figure(lab):
+    """Means of all FP32 runs, the tolerance and the fall stand beside it: the formulas of the docstrings by hand."""
+    told = played(lab, Numerics(), Trainer())
+    (point,) = told.of("numerics_verdict", precision="bf16")
+    extra = point.extra
+    ends = np.array([extra[f"fp32_end_{place}"] for place in (1, 2, 3, 4)])
+    assert extra["fp32_end_loss"] == pytest.approx(ends.mean())
+    assert point.value == pytest.approx(extra["end_loss"] - ends.mean())
+    seeds = 3.182446 * ends.std(ddof=1) * 1.25**0.5
+    assert extra["tolerance"] == pytest.approx(max(seeds, extra["least"]))
+    for name in ("early", "end"):
+        twins = np.array([extra[f"twin_{name}_{place}"] for place in (1, 2, 3)])
+        assert extra[f"paired_{name}"] == pytest.approx(extra[f"paired_{name}_loss"] - twins.mean())
+        own = 6.2053 * twins.std(ddof=1) * (4 / 3) ** 0.5
+        assert extra[f"paired_{name}_tolerance"] == pytest.approx(max(own, extra["least"]), rel=1e-3)
+    assert extra["twin_end_1"] == pytest.approx(extra["fp32_end_1"])
+    assert extra["seen_share"] == pytest.approx(extra["seen"] / extra["fall"])
+    assert extra["seen_share"] < 0.05
+
+
+def slower(precision, place, notes):
+    """BF16 stays behind on the way down and is level at the end."""
+    return {**notes, "loss": notes["loss"] + 0.3 * (place < 60)} if precision == "bf16" else notes
+
+
+def test_a_format_that_falls_more_slowly_is_worse_though_its_end_is_that_of_fp32(lab):
+    told = played(lab, Numerics(), Trainer(change=slower))
+    (point,) = told.of("numerics_verdict", precision="bf16")
+    assert (point.params["verdict"], point.extra["why"]) == ("apart", "early")
+    assert point.value < point.extra["tolerance"]
+    assert [a.params["precision"] for a in told.advised.advice if a.id == "numerics.apart"] == ["bf16"]
 
 
 def collapsing(precision, place, notes):
@@ -210,7 +246,7 @@ class PerSample(Trainer):
 
 def test_a_smaller_batch_is_taken_where_steps_take_too_long(lab):
     told = played(lab, Numerics(), PerSample())
-    assert {p.params["batch"] for p in told.of("numerics_verdict")} == {8}
+    assert {p.params["batch"] for p in told.of("numerics_verdict")} == {4}
     assert set(verdicts(told).values()) == {"reference", "kept"}
     asked = played(lab, Numerics(batch=32), PerSample())
     assert {p.params["batch"] for p in asked.points} <= {32}

@@ -43,14 +43,18 @@ def test_fp16_has_the_range_of_binary16():
     assert held.tolist() == [65504.0, np.inf, 0.0]
 
 
-def losses(precision, draw=0, steps=200):
-    return [step.loss for step in StandIn(precision=precision, draw=draw, batches=8).run(steps)]
+def losses(precision, draw=0, steps=200, twin=0):
+    return [step.loss for step in StandIn(precision=precision, draw=draw, batches=8, twin=twin).run(steps)]
+
+
+def twins():
+    return [losses("fp32", twin=twin) for twin in (1, 2)]
 
 
 def test_the_formats_as_they_are_stay_within_the_band():
     draws = [losses("fp32", draw) for draw in range(4)]
     for precision in ("tf32", "bf16", "fp16"):
-        judged = judge(losses(precision), draws)
+        judged = judge(losses(precision), draws, twins())
         assert judged.verdict is Verdict.KEPT
         assert abs(judged.same_start) < 0.01
 
@@ -58,7 +62,7 @@ def test_the_formats_as_they_are_stay_within_the_band():
 def test_one_bit_of_mantissa_does_not(monkeypatch):
     draws = [losses("fp32", draw) for draw in range(4)]
     monkeypatch.setitem(ROUNDINGS, "bf16", simulated_numerics._bits_kept(1))
-    assert judge(losses("bf16"), draws).verdict is Verdict.APART
+    assert judge(losses("bf16"), draws, twins()).verdict is Verdict.APART
 
 
 def test_a_few_skipped_steps_do_no_harm(monkeypatch):
@@ -66,7 +70,10 @@ def test_a_few_skipped_steps_do_no_harm(monkeypatch):
     monkeypatch.setattr(simulated_numerics, "FIRST_SCALE", 2.0**19)
     steps = StandIn(precision="fp16", draw=0, batches=8).run(200)
     assert 1 <= sum(step.skipped for step in steps) <= 20
-    assert judge([step.loss for step in steps], draws).verdict is Verdict.KEPT
+    assert (
+        judge([step.loss for step in steps], draws, twins(), skipped=[step.skipped for step in steps]).verdict
+        is Verdict.KEPT
+    )
 
 
 def test_gradients_beyond_the_range_are_skipped_and_halve_the_scale(monkeypatch):

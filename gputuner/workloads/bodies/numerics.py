@@ -3,7 +3,9 @@
 
 A survey whose parts are, in this order: what a forward pass in this format looks like (``numerics_audit``), the
 optimizer steps, and the largest activations. ``draw`` 0 is the start that all formats share; others begin with another
-seed (weights, dropout) and see the same batches in another order, shuffled anew in each turn.
+seed (weights, dropout) and see the same batches in another order, shuffled anew in each turn. A ``twin`` of a start has
+its batches and order and its weights but for a rounding; what steps draw at random (dropout) is drawn anew, since
+number formats do not share it either.
 """
 
 import random
@@ -25,8 +27,10 @@ from gputuner.workloads.bodies.survey import Pace, Part
 if TYPE_CHECKING:
     from gputuner.workloads.bodies.training import TrainingStep
 
-DRAW, DATA = 7919, 104729
-"""What a draw adds to the seed, and what the batches' own seed adds."""
+DRAW, DATA, TWIN = 7919, 104729, 15485863
+"""What a draw adds to the seed, what the batches' own seed adds, and what a twin adds for its steps."""
+ROUNDING = 2.0**-8
+"""The most by which BF16, the coarsest format, rounds a number, as a share of it; a twin's weights differ by it."""
 HOPELESS = 30
 """So many skipped steps in a row, or losses that are no numbers, and nothing changes any more."""
 SEARCHES = 3
@@ -45,6 +49,7 @@ class Numerics:
         steps: optimizer steps at most.
         batches: different batches, which come in turn.
         draw: which start.
+        twin: which run of that start; others than 0 begin with weights that are rounded otherwise.
         audit: look at forward passes too.
     """
 
@@ -57,6 +62,7 @@ class Numerics:
         steps: int,
         batches: int = 8,
         draw: int = 0,
+        twin: int = 0,
         audit: bool = True,
         **params: Any,
     ) -> None:
@@ -79,6 +85,9 @@ class Numerics:
             if draw:
                 del self._training
                 self._training = _made(training, device, params, self._seed, self._batch)
+        self._step_seed = self._seed + TWIN * twin
+        if twin:
+            _round_otherwise(self._training.model, self._step_seed)
         self.work: dict[str, float] = {}
         self._told: dict[str, Fact] = {}
         self._ranges: dict[str, Range] = {}
@@ -92,7 +101,7 @@ class Numerics:
             return
         if self._audited:
             yield from self._looked_at()
-        _seed_all(self._seed)
+        _seed_all(self._step_seed)
         yield from self._trained(pace)
         if self._audited:
             yield from self._peaks()
@@ -212,6 +221,16 @@ def _made(training: str, device: Device, params: "dict[str, Any]", seed: int, ba
 def _seen(params: "dict[str, Fact]", notes: "dict[str, Fact]") -> Part:
     now_ns = time.monotonic_ns()
     return Part(params=params, iteration_s=(), t0_ns=now_ns, t1_ns=now_ns + 1, notes=notes)
+
+
+def _round_otherwise(model: "torch.nn.Module", seed: int) -> None:
+    """Shift each weight by a random share of what the coarsest format rounds it by; up as often as down."""
+    random_of = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dtype.is_floating_point:
+                share = (2.0 * torch.rand(weight.shape, generator=random_of) - 1.0) * ROUNDING
+                weight.mul_(1.0 + share.to(weight.device))
 
 
 def _seed_all(seed: int) -> None:

@@ -23,7 +23,8 @@ def numerics(card: SimulatedCard, params: Mapping[str, Scalar]) -> Sequence[Sett
         raise UnsupportedOnChipError(f"a simulated worker cannot train {name!r}")
     cost = TRAININGS[name](card, params)
     work = {"samples": float(params["batch"])}
-    run = StandIn(precision=str(params["precision"]), draw=int(params["draw"]), batches=int(params["batches"]))
+    draw, twin = int(params["draw"]), int(params.get("twin", 0))
+    run = StandIn(precision=str(params["precision"]), draw=draw, batches=int(params["batches"]), twin=twin)
     steps = run.run(int(params["steps"]))
     told: list[tuple[Notes, Notes]] = [(_where("step", place), _notes(step)) for place, step in enumerate(steps)]
     told += [(_where("activation", place), peak) for place, peak in _peaks(run)]

@@ -162,6 +162,33 @@ def test_another_draw_starts_elsewhere_but_sees_the_same_batches(tmp_path, pace)
     assert losses(first, pace)[0] != losses(second, pace)[0]
 
 
+def test_a_twin_starts_alike_but_for_a_rounding_and_sees_the_same_batches_in_order(tmp_path, pace):
+    first, twin, again = (recipe(tmp_path, PLAIN, twin=which) for which in (0, 1, 1))
+    for ours, theirs in zip(first._training.model.parameters(), twin._training.model.parameters(), strict=True):
+        assert not torch.equal(ours, theirs) or not ours.any()
+        assert torch.all((ours - theirs).abs() <= 2.0**-8 * ours.abs() * 1.0001)
+    assert all(
+        torch.equal(ours[0][0], theirs[0][0]) for ours, theirs in zip(first._batches, twin._batches, strict=True)
+    )
+    straight = twin._turns()
+    assert all(next(straight) is batch for batch in twin._batches)
+    found = losses(twin, pace)
+    assert found == losses(again, pace)
+    assert found != losses(first, pace)
+
+
+def test_what_steps_draw_at_random_differs_between_twins(tmp_path, pace):
+    """Number formats draw other dropout masks on a card, so what that does belongs to the twins' scatter."""
+    source = PLAIN.replace("self.norm(", "nn.functional.dropout(self.norm(").replace(
+        "(inputs)).relu()", "(inputs)), 0.5).relu()"
+    )
+    assert "dropout" in source
+    first, twin = (losses(recipe(tmp_path, source, twin=which), pace) for which in (0, 1))
+    plain, other = (losses(recipe(tmp_path, PLAIN, twin=which), pace) for which in (0, 1))
+    apart = max(abs(a - b) for a, b in zip(first, twin, strict=True))
+    assert apart > 5 * max(abs(a - b) for a, b in zip(plain, other, strict=True))
+
+
 def test_each_turn_of_another_draw_takes_every_batch_once_in_an_order_of_its_own(tmp_path):
     first, second = recipe(tmp_path, PLAIN), recipe(tmp_path, PLAIN, draw=1)
     turns = [next(batches) for batches in [second._turns()] for _ in range(16)]
