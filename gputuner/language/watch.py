@@ -92,7 +92,8 @@ def cause(name: str) -> str:
 def bound_by(spent: "TimeSpent") -> str:
     """What the training is bound by, and how sure that is."""
     text = _(SENTENCES.get(spent.cause, SENTENCES["unknown"]))
-    if spent.by == "telemetry" and spent.cause in ("host_other", "idle"):
+    outside = spent.by == "telemetry" or all(entry.name != JUDGED for entry in spent.signs)
+    if (outside and spent.cause == "idle") or (spent.by == "telemetry" and spent.cause == "host_other"):
         text = _(_IDLE_CARD) if any(entry.name == "gpu_utilisation" for entry in spent.signs) else _(_IDLE)
     if spent.cause == "unknown" and [entry.name for entry in spent.signs] == [JUDGED]:
         text = _(_TOO_LITTLE)
