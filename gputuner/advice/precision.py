@@ -41,6 +41,7 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
             "baseline_rate": points[other].value,
             "compared": ", ".join(sorted(points)),
         }
+        params |= _passed_over(best, points)
         change = _memory_change(points[best], points[other])
         if change is not None:
             params["memory_change"] = change
@@ -57,6 +58,15 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
             )
         )
     return found
+
+
+def _passed_over(best: str, points: dict[str, Point]) -> dict[str, Scalar]:
+    """FP16 where it is faster than what is advised: by what share, for which it would need loss scaling."""
+    faster = points.get("fp16")
+    if best == "fp16" or faster is None or faster.value <= points[best].value:
+        return {}
+    share = faster.value / points[best].value - 1.0
+    return {"faster": "fp16", "faster_rate": faster.value, "faster_share": share}
 
 
 def _too_slow(evidence: Evidence, workload: str) -> list[Advice]:

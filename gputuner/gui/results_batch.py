@@ -70,7 +70,9 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
         *(mark for mark in memory_marks if rate_ends is not None and rate_ends[0] <= mark.batch <= rate_ends[1]),
     ]
     return BatchPicture(
-        rates=tuple(_rate_series(key, points, theme, usual) for key, points in rated.items() if points),
+        rates=tuple(
+            _rate_series(key, points, theme, usual, advised_format(facts)) for key, points in rated.items() if points
+        ),
         rate_marks=tuple(rate_marks),
         energies=tuple(_energy_series(facts, theme, usual)),
         energy_marks=tuple(
@@ -97,6 +99,16 @@ def usual_layout(settings: Iterable[Setting]) -> bool:
     return sum(1 if last else -1 for _format, last in settings) > 0
 
 
+def advised_format(facts: RunFacts) -> str:
+    """The number format that the run's advice names; empty where it names none."""
+    return next((str(each.params.get("precision", "")) for each in facts.advice if each.id == "precision.best"), "")
+
+
+def ticked(name: str, setting: Setting, advised: str, usual: bool) -> str:
+    """The name, with a tick if this is the advised format in the usual layout."""
+    return f"{name} ✓" if advised and setting == (advised, usual) else name
+
+
 def setting_words(setting: Setting, usual: bool) -> str:
     """The format's name, with the layout where it is not the usual one."""
     name = setting[0].upper()
@@ -110,7 +122,7 @@ def _figures(facts: RunFacts, metric: str) -> dict[Setting, float]:
     return {setting_of(point.params): point.value for point in of_metric(facts.points, metric)}
 
 
-def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool) -> BatchSeries:
+def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool, advised: str) -> BatchSeries:
     best = max(points, key=lambda p: p.value)
     dots = tuple(
         BatchDot(
@@ -124,7 +136,7 @@ def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool) -
         )
         for p in points
     )
-    name = f"{setting_words(key, usual)} {numbers.number(best.value)}"
+    name = ticked(f"{setting_words(key, usual)} {numbers.number(best.value)}", key, advised, usual)
     return BatchSeries(name=name, colour=theme.precision(key[0]), dots=dots, dashed=key[1] != usual)
 
 

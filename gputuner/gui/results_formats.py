@@ -3,7 +3,7 @@
 
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.results import GIB, figure, of_metric, point_hint, value_words
-from gputuner.gui.results_batch import setting_of, setting_words, usual_layout
+from gputuner.gui.results_batch import advised_format, setting_of, setting_words, ticked, usual_layout
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language.words import _
@@ -23,7 +23,12 @@ def format_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
     if len(points) < 2:
         return []
     usual = usual_layout(setting_of(point.params) for point in points)
-    names = {point.id: setting_words(setting_of(point.params), usual) for point in points}
+    advised = advised_format(facts)
+    names = {
+        point.id: ticked(setting_words(key, usual), key, advised, usual)
+        for point in points
+        for key in (setting_of(point.params),)
+    }
     peaks = [(point, peak / GIB) for point in points if (peak := figure(point.extra.get("allocated_peak_bytes")))]
     told = f"{batch:.0f}"
     groups = [_group(_("Rate at batch {batch}").format(batch=told), [(p, p.value) for p in points], names, theme)]

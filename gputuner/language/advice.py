@@ -124,7 +124,7 @@ def _words(entry: Advice) -> AdviceWords | None:
 def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     """The values with names of workloads and number formats as people write them."""
     named = dict(params)
-    for name in ("precision", "baseline", "instead"):
+    for name in ("precision", "baseline", "instead", "faster"):
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
     named |= settings_named(named)

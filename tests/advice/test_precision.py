@@ -6,6 +6,7 @@ import pytest
 
 from gputuner.advice import snippets
 from gputuner.advice.precision import layout_rule, precision_rule
+from gputuner.language import sentences
 from gputuner.model.points import Flag
 
 
@@ -19,6 +20,16 @@ def test_best_against_what_torch_does_by_itself(lab):
     assert told.gain.value == pytest.approx(0.5)
     assert "autocast" in told.snippet
     assert set(told.evidence) == {"fp32", "tf32", "bf16", "fp16"}
+
+
+def test_the_trade_is_told_where_fp16_is_faster_and_not_advised(lab):
+    (told,) = precision_rule(lab.Evidence(card=lab.card(), points=rates(lab, tf32=840, bf16=1796, fp16=1857)))
+    assert told.params["precision"] == "bf16"
+    assert told.params["faster"] == "fp16"
+    assert told.params["faster_share"] == pytest.approx(0.034, abs=5e-4)
+    assert "FP16 runs at 1857 samples/s, 3.4 % faster, but needs loss scaling" in sentences.advice_why(told)
+    (told,) = precision_rule(lab.Evidence(card=lab.card(), points=rates(lab, tf32=840, bf16=1796, fp16=1700)))
+    assert "faster" not in told.params
 
 
 def test_c052_half_precision_that_is_slower_is_not_advised(lab):

@@ -9,6 +9,7 @@ import pytest
 from gputuner.analysis.regression import Verdict, key_of
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.experiments.bench import MINUTES_MOST
+from gputuner.gui.pages.bench_compare import headline
 from gputuner.gui.plots.labelling import Box
 from gputuner.gui.results_curves import size_sweep
 from gputuner.gui.run_state import Phase
@@ -332,6 +333,7 @@ def test_another_session_is_compared_figure_by_figure(finished, qtbot):
     rows = [row for group in compare.bars.groups for row in group.rows if row.point_id == "gemm-bf16-sustained"]
     assert "+11.1 %" in rows[0].note
     assert "▼ 0 worse" in compare.said.text()
+    assert compare.headline.text() == headline(compare.differences)
 
 
 def test_sessions_that_lie_far_apart_make_a_difference_uncertain(finished, qtbot, invented):
@@ -379,6 +381,21 @@ def test_a_session_that_cannot_be_read_says_so(finished, qtbot):
     compare = choose_other(finished, qtbot)
     qtbot.waitUntil(lambda: "cannot be read" in compare.said.text() or "database" in compare.said.text())
     assert compare.differences == ()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        ([], ""),
+        ([Verdict.SAME] * 3, "Nothing changed: all 3 figures are within noise"),
+        ([Verdict.SAME, Verdict.UNCERTAIN], "No change shown: 1 of 2 figures are within noise, the others are open"),
+        ([Verdict.SAME, Verdict.BETTER, Verdict.WORSE], "1 of 3 figures better, 1 worse"),
+    ],
+)
+def test_a_comparison_says_first_what_came_of_it(finished, qtbot, kinds, told):
+    compare = choose_other(finished, qtbot)
+    qtbot.waitUntil(lambda: bool(compare.differences))
+    assert headline([replace(compare.differences[0], verdict=kind) for kind in kinds]) == told
 
 
 def test_two_cards_of_one_run_are_compared(finished, invented):

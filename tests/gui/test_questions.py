@@ -183,7 +183,7 @@ def test_rates_of_a_loader_stand_beside_what_the_training_eats(trainings):
     named = {series.name: series for series in picture.series}
     assert [(dot.x, dot.y) for dot in named["loader alone"].dots] == [(0, 200.0), (4, 800.0), (8, 1500.0)]
     assert [(dot.x, dot.y) for dot in named["training with it"].dots] == [(0, 150.0), (4, 700.0), (8, 900.0)]
-    assert named["it could eat 1000"].path == ((0, 1000.0), (8, 1000.0))
+    assert named["without waiting for data 1000"].path == ((0, 1000.0), (8, 1000.0))
     assert (picture.areas[0].low, picture.areas[0].high) == ((990.0, 990.0), (1010.0, 1010.0))
     assert [(mark.x, mark.name) for mark in picture.uprights] == [(0, "today: 0"), (8, "advised: 8")]
     assert picture.ticks == (0, 4, 8)

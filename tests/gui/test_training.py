@@ -315,7 +315,7 @@ def test_the_memory_picture_shows_what_has_a_line(finished):
 def test_formats_stand_beside_each_other_at_one_batch(finished, invented):
     rates, memory = format_groups(finished.conductor.training.state.facts, LIGHT)
     assert rates.title == "Rate at batch 128"
-    assert [(row.name, row.value) for row in rates.rows] == [("FP16", 1345.0), ("BF16", 1320.0), ("TF32", 690.0)]
+    assert [(row.name, row.value) for row in rates.rows] == [("FP16", 1345.0), ("BF16 ✓", 1320.0), ("TF32", 690.0)]
     assert [row.name for row in memory.rows][-1] == "TF32", "what takes most stands last"
     assert memory.rows[-1].value == pytest.approx(1.2 + 128 * 0.17, rel=1e-6)
     assert rates.line is None, "FP32 was not measured"

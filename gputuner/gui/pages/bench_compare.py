@@ -1,11 +1,12 @@
 # pyright: standard
 """Compare a bench run with another session, or one card of it with another: paired bars with a verdict each."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QScrollArea
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QScrollArea, QVBoxLayout
 
 from gputuner.analysis.likeness import unlike
 from gputuner.analysis.regression import Difference, Verdict
@@ -34,7 +35,7 @@ class ComparePicture(PictureFrame):
     """Another run stands beside this one."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
-        super().__init__(_("Against another run"), _("▲ ▼ beyond both intervals"))
+        super().__init__(_("Against another run"), _("▲ ▼ more than noise explains"))
         self._theme = theme
         self._others = others
         self._facts = RunFacts()
@@ -46,6 +47,7 @@ class ComparePicture(PictureFrame):
         self.chooser = ChoiceBox()
         self.chooser.setAccessibleName(_("compare with"))
         self.chooser.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.headline = label("", "title", wrap=True)
         self.said = label("", "muted", wrap=True)
         self.bars = Bars(theme, keyed=True)
         scroll = QScrollArea()
@@ -58,9 +60,10 @@ class ComparePicture(PictureFrame):
         row.addWidget(label(_("Compare with"), "muted"))
         row.addWidget(self.chooser, 1)
         self.body.addLayout(row)
-        words = QHBoxLayout()
+        words = QVBoxLayout()
         words.setContentsMargins(10, 0, 10, 2)
-        words.addWidget(self.said, 1)
+        words.addWidget(self.headline)
+        words.addWidget(self.said)
         self.body.addLayout(words)
         self.set_picture(scroll)
         self.chooser.activated.connect(self._choose)
@@ -133,6 +136,9 @@ class ComparePicture(PictureFrame):
         shown = telling(self.differences, sides[0]) if sides is not None else []
         self.bars.show_groups(pair_groups(shown, self._theme))
         self.bars.setMinimumHeight(self.bars.sizeHint().height() if shown else 0)
+        told = headline(self.differences)
+        self.headline.setText(told)
+        self.headline.setVisible(bool(told))
         self.said.setText(self._summary(asked=sides is not None))
 
     def _summary(self, *, asked: bool) -> str:
@@ -158,6 +164,23 @@ class ComparePicture(PictureFrame):
             if names:
                 told.append(_("differs besides: {what}").format(what=", ".join(names)))
         return " · ".join(told)
+
+
+def headline(differences: Sequence[Difference]) -> str:
+    """What came of the comparison, in one sentence; empty where nothing was compared."""
+    count = len(differences)
+    kinds = [each.verdict for each in differences]
+    better, worse = kinds.count(Verdict.BETTER), kinds.count(Verdict.WORSE)
+    if not count:
+        return ""
+    if better or worse:
+        return _("{better} of {count} figures better, {worse} worse").format(better=better, worse=worse, count=count)
+    if kinds.count(Verdict.SAME) == count:
+        return _("Nothing changed: all {count} figures are within noise").format(count=count)
+    known = kinds.count(Verdict.SAME)
+    return _("No change shown: {known} of {count} figures are within noise, the others are open").format(
+        known=known, count=count
+    )
 
 
 def _torch(facts: RunFacts) -> TorchFingerprint | None:

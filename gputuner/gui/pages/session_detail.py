@@ -208,7 +208,7 @@ class SessionOverview(QWidget):
         for plot, _quantities, _factor in self.plots.values():
             plot.pointed.connect(self._pointed)
         self._about = label("", "muted", wrap=True)
-        about = card()
+        self._about_card = about = card()
         inside = QVBoxLayout(about)
         inside.setContentsMargins(12, 8, 12, 8)
         inside.addWidget(label(_("Measured with"), "heading"))
@@ -256,6 +256,11 @@ class SessionOverview(QWidget):
             if card.is_cpu and not any((card.uuid, quantity) in content.bands for quantity in quantities):
                 plot.name_curves("", {})
         arrange(self._grid, [plot for plot, _quantities, _factor in self.plots.values()], 2, first=1)
+        shown = sum(1 for plot, _quantities, _factor in self.plots.values() if plot.named)
+        self._grid.removeWidget(self._about_card)
+        self._grid.addWidget(self._about_card, 1 + shown // 2, shown % 2)
+        for row in (1, 2, 3):
+            self._grid.setRowStretch(row, 1 if row <= 1 + shown // 2 else 0)
         self._limited.setVisible(not card.is_cpu)
         for name, (plot, quantities, factor) in self.plots.items():
             data = {}
