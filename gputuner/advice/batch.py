@@ -1,5 +1,7 @@
 """Batch size: the fastest, and the largest that is safe."""
 
+from dataclasses import replace
+
 from gputuner.advice.data_set import data_set
 from gputuner.advice.evidence import Evidence, best_setting
 from gputuner.advice.making import change_between, gain_from, make, scattered
@@ -60,15 +62,18 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
         }
         own = data_set(evidence, workload)
         params |= own.told(choice.batch)
-        used = [points[choice.batch], points[reference], points[max(rates)]]
+        used: list[Point | str] = [points[choice.batch], points[reference], points[max(rates)]]
         looked = _looked_faster(evidence, workload, best[0], max(p.value for p in points.values()), choice.batch)
         if looked is not None:
             params |= {"still_rising": True, "looked": looked.params["batch"], "looked_rate": looked.value}
-            used.append(looked)
+            used.append(looked.id)  # such a check never settles: that says nothing of the rates
         faster = rates[reference] < choice.rate
         gain = gain_from(evidence, points[choice.batch], points[reference]) if faster else None
         if gain is not None:
             params["gain_over" if _tells(gain) else "gain_unclear"] = reference
+            if not _tells(gain):  # beside figures that scattered it is a question (``rules``)
+                restless = scattered(points[choice.batch], points[reference], points[max(rates)])
+                gain = replace(gain, low=None, high=None) if restless else None
         beyond = choice.batch > evidence.effective_batch
         if beyond:
             params["beyond"] = evidence.effective_batch
@@ -86,7 +91,7 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
                 evidence.card.uuid,
                 params,
                 used,
-                gain=gain if "gain_over" in params else None,
+                gain=gain,
                 weight=2.0,
                 snippet=loader(choice.batch, effective=evidence.effective_batch, lonely=own.lonely(choice.batch)),
                 risk=beyond,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.advice.batch import fastest_rule, safe_rule
+from gputuner.advice.rules import advise
 from gputuner.language.sentences import advice_action, advice_title, advice_why
 from gputuner.model.advice import Confidence
 from gputuner.model.points import Flag
@@ -147,6 +148,8 @@ def test_a_check_of_memory_that_is_far_faster_asks_to_measure(lab):
     why = advice_why(told)
     assert "Larger batches look faster: 256 ran at 39616 samples/s in a check of memory" in why
     assert "the largest measured:" not in why
+    assert "scattered" not in told.params
+    assert "look" in told.evidence
     near = lab.rate("look", 256, 11000.0, phase="memory")
     (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(*rates, near)))
     assert "looked" not in told.params
@@ -160,6 +163,10 @@ def test_a_gain_that_could_be_anything_is_none(lab):
     assert told.gain is None
     assert told.change is not None
     assert "How much that gains over 32 cannot be told from these figures." in advice_why(told)
+    restless = (replace(wide, flags=(Flag.SPREAD,)), lab.rate("b", 64, 10936.0, flags=(Flag.SPREAD,)))
+    told, asked = advise(lab.Evidence(card=lab.card(), points=restless))
+    assert "batch.fastest" not in [entry.id for entry in told]
+    assert "scattered" in [question.id for question in asked]
     touching = replace(base, spread=replace(base.spread, ci95_low=1100.0, ci95_high=1450.0))
     (told,) = fastest_rule(lab.Evidence(card=lab.card(), points=(touching, lab.rate("b", 64, 1400.0))))
     assert told.gain is None
