@@ -46,7 +46,7 @@ class Evidence:
     def training_rates(self, workload: str) -> dict[tuple[str, bool], dict[int, Point]]:
         """Comparable training rates by (precision, channels_last) and batch.
 
-        Too slow ones are left out, and batches of a size that failed since.
+        Too slow ones are left out, those whose loss was no number, and batches of a size that failed since.
         """
         fails: dict[tuple[str, bool], int] = {}
         for limit in self.of("batch_limit"):
@@ -58,6 +58,7 @@ class Evidence:
                 point.workload != workload
                 or point.params.get("phase") not in RATE_PHASES
                 or Flag.TOO_SLOW in point.flags
+                or Flag.IMPLAUSIBLE in point.flags
             ):
                 continue
             key, batch = _setting(point), int(point.params["batch"])

@@ -1,5 +1,7 @@
 """What is worth measuring next, each with a command that exists."""
 
+from dataclasses import replace
+
 from gputuner.advice.evidence import Evidence
 from gputuner.model.advice import Question
 from gputuner.model.cards import CardInfo, Origin
@@ -43,6 +45,8 @@ def questions(evidence: Evidence) -> tuple[Question, ...]:
     else:
         if not evidence.is_own:
             ask("own_training", OWN, workload=evidence.workloads()[0])
+            if card.origin is Origin.SIMULATED:  # a recipe runs on no simulated card
+                found[-1] = replace(found[-1], command=f"gputuner --cli {OWN}")
         limits = evidence.of("batch_limit")
         if not limits or limits[-1].params.get("verified") is not True:
             words = f"{evidence.command.removesuffix(SWITCHES)} --minutes 10"

@@ -42,6 +42,9 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+OF_FORMATS = ("precision.best", "switches.best")
+
+
 def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
     """Advice, best first, and what is still to be measured. Pure: the same evidence gives the same advice.
 
@@ -50,6 +53,8 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
     numerical = is_numerics(evidence)
     rules = (numerics_rules,) if numerical else RULES
     found = [replace(advice, origin=evidence.card.origin) for rule in rules for advice in rule(evidence)]
+    if _formats_say_nothing(evidence):
+        found = [advice for advice in found if advice.id not in OF_FORMATS]
     settled = [advice for advice in found if not _unsettled(advice)]
     ranked = sorted(settled, key=lambda a: (-a.rank, a.id))
     asked = numerics_questions(evidence) if numerical else questions(evidence)
@@ -64,3 +69,9 @@ def _unsettled(advice: Advice) -> bool:
     if gain is None or advice.params.get("scattered") is not True:
         return False
     return gain.low is None or gain.high is None or gain.low <= 0.0
+
+
+def _formats_say_nothing(evidence: Evidence) -> bool:
+    """Whether no row is of the format that it names (weights in half by themselves), or no loss was a number."""
+    finite = [point.extra["loss_finite"] for point in evidence.points if "loss_finite" in point.extra]
+    return (bool(finite) and not any(finite)) or any("half_weights" in point.extra for point in evidence.points)

@@ -158,4 +158,4 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         output.heading(_("Evidence"))
         for point in evidence:
             output.line(f"- {point_line(point)}")
-    results.show_questions(output, questions)
+    results.show_questions(output, questions, options)

@@ -1,6 +1,7 @@
 """Command lines to copy that go on from a session."""
 
 from collections.abc import Sequence
+from shlex import quote
 
 from gputuner.cli.options import Options
 from gputuner.model.advice import Advice
@@ -26,9 +27,15 @@ def try_command(options: Options, run_id: str, name: str, entry: Advice, cards: 
     if options.memory_cap is not None:
         words.append(f"--memory-cap {options.memory_cap:g}")
     if options.python is not None:
-        words.append(f"--python {options.python}")
+        words.append(f"--python {quote(str(options.python))}")
     return " ".join(words) + _folder(options)
 
 
+def question_command(options: Options, command: str) -> str:
+    """The command of a question, with the Python and the folder of sessions that this one was given."""
+    python = "" if options.python is None else f" --python {quote(str(options.python))}"
+    return command + python + _folder(options)
+
+
 def _folder(options: Options) -> str:
-    return "" if options.data_dir is None else f" --data-dir {options.data_dir}"
+    return "" if options.data_dir is None else f" --data-dir {quote(str(options.data_dir))}"

@@ -1,5 +1,6 @@
 """``batch``: batch size and precision of one training, a built-in or the user's own."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ from cyclopts import Parameter
 
 from gputuner.cli.context import Injected
 from gputuner.cli.experiment import measure
-from gputuner.cli.options import Options
+from gputuner.cli.options import Options, check_range
 from gputuner.language.words import N_, _
 from gputuner.model.errors import UsageError
 
@@ -26,7 +27,7 @@ NUMERICS = N_(
     "Another question: does each number format train as FP32 does? Losses from the same start, gradient scaler, "
     "overflows, operations that stay in FP32 (see docs/numerics.md)."
 )
-EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep.")
+EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep; 256 by default.")
 LOADER = N_("Another question: how the data should be loaded (processes, prefetch, pinned memory).")
 SWITCHES = N_(
     "Another question: which number format and switches (layout, torch.compile, attention, optimizer …) to train with."
@@ -35,6 +36,18 @@ NO_COMPILE = N_("With --switches: leave torch.compile out, which takes most of t
 BATCH_SIZE = N_("With --loader, --switches or --numerics: samples of a batch; by default one that is found by itself.")
 LARGEST = N_("No larger batch is tried or advised; by default as large as fits.")
 STAND_IN = "resnet50"
+EFFECTIVE_BATCH = 256
+BATCHES = (1.0, float(1 << 20))
+"""Of all options that count samples."""
+GOES_WITH: dict[str, tuple[str, ...]] = {
+    "--precision": ("", "--limit-only", "--loader", "--numerics"),
+    "--images": ("", "--limit-only", "--switches", "--loader"),
+    "--effective-batch": ("",),
+    "--largest-batch": ("", "--limit-only"),
+    "--batch-size": ("--loader", "--switches", "--numerics"),
+    "--no-compile": ("--switches",),
+}
+"""Which option does something in which question; empty: the one that is asked without any of their options."""
 DEFAULT_MINUTES, HURRIED_MINUTES, SWITCHES_MINUTES = 4.0, 2.0, 6.0
 
 
@@ -47,12 +60,12 @@ def batch(
     precision: Annotated[str, Parameter(name="--precision", help=PRECISION)] = "",
     limit_only: Annotated[bool, Parameter(name="--limit-only", negative="", help=LIMIT_ONLY)] = False,
     numerics: Annotated[bool, Parameter(name="--numerics", negative="", help=NUMERICS)] = False,
-    effective_batch: Annotated[int, Parameter(name="--effective-batch", help=EFFECTIVE)] = 256,
-    largest_batch: Annotated[int, Parameter(name="--largest-batch", help=LARGEST)] = 0,
+    effective_batch: Annotated[int | None, Parameter(name="--effective-batch", help=EFFECTIVE)] = None,
+    largest_batch: Annotated[int | None, Parameter(name="--largest-batch", help=LARGEST)] = None,
     loader: Annotated[bool, Parameter(name="--loader", negative="", help=LOADER)] = False,
     switches: Annotated[bool, Parameter(name="--switches", negative="", help=SWITCHES)] = False,
     no_compile: Annotated[bool, Parameter(name="--no-compile", negative="", help=NO_COMPILE)] = False,
-    batch_size: Annotated[int, Parameter(name="--batch-size", help=BATCH_SIZE)] = 0,
+    batch_size: Annotated[int | None, Parameter(name="--batch-size", help=BATCH_SIZE)] = None,
     options: Options = Options(),  # noqa: B008
     context: Injected,
 ) -> int:
@@ -65,17 +78,17 @@ def batch(
         precision: the only format to measure.
         limit_only: only what fits.
         numerics: whether the formats train as FP32 does.
-        effective_batch: that accumulation is to keep.
-        largest_batch: no larger one is tried; 0: as large as fits.
+        effective_batch: that accumulation is to keep; None: 256.
+        largest_batch: no larger one is tried; None: as large as fits.
         loader: ask how data should be loaded instead.
         switches: ask which number format and switches to train with instead.
         no_compile: without torch.compile.
-        batch_size: of these questions; 0: found by itself.
+        batch_size: of these questions; None: found by itself.
         options: the common options.
         context: streams and the way to the program.
 
     Raises:
-        UsageError: both a built-in and a recipe, or a recipe on a simulated card.
+        UsageError: both a built-in and a recipe, options that do nothing together, or a recipe on a simulated card.
     """
     from gputuner.experiments.batch import Batch
     from gputuner.experiments.loading import Loading
@@ -89,9 +102,14 @@ def batch(
     asked = [name for name, given in questions.items() if given]
     if len(asked) > 1:
         raise UsageError("options_exclude", "two questions", first=asked[0], second=asked[1])
-    other = next((name for name in asked if name != "--limit-only"), None)
-    if largest_batch and other:
-        raise UsageError("options_exclude", "no search for a batch", first="--largest-batch", second=other)
+    sizes = {"--effective-batch": effective_batch, "--largest-batch": largest_batch, "--batch-size": batch_size}
+    for name, size in sizes.items():
+        check_range(name, size, BATCHES, "")
+    given = {"--precision": bool(precision), "--images": images, "--no-compile": no_compile}
+    given |= {name: size is not None for name, size in sizes.items()}
+    _check_together(asked[0] if asked else "", [name for name in GOES_WITH if given[name]])
+    if images and not recipe:
+        raise UsageError("option_needs", "a built-in says itself what it takes", option="--images", other="--recipe")
     if recipe and options.dry_run:
         output = context.output(options)
         output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
@@ -104,12 +122,10 @@ def batch(
                 recipe=recipe,
                 folder=str(Path.cwd()),
                 precision=precision,
-                batch=batch_size,
+                batch=batch_size or 0,
                 minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
             ),
         )
-    if batch_size and not (loader or switches):
-        raise UsageError("option_needs", "no question for this option", option="--batch-size", other="--loader")
     if switches:
         return measure(
             context,
@@ -119,7 +135,7 @@ def batch(
                 recipe=recipe,
                 folder=str(Path.cwd()),
                 images=images,
-                batch=batch_size,
+                batch=batch_size or 0,
                 compile=not no_compile,
                 minutes=SWITCHES_MINUTES if options.minutes is None else options.minutes,
             ),
@@ -132,7 +148,7 @@ def batch(
                 workload=workload or STAND_IN,
                 recipe=recipe,
                 folder=str(Path.cwd()),
-                batch=batch_size,
+                batch=batch_size or 0,
                 precision=precision,
                 images=images,
                 minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
@@ -147,7 +163,24 @@ def batch(
         images=images,
         limit_only=limit_only,
         minutes=usual if options.minutes is None else options.minutes,
-        effective_batch=effective_batch,
-        largest_batch=largest_batch,
+        effective_batch=effective_batch or EFFECTIVE_BATCH,
+        largest_batch=largest_batch or 0,
     )
     return measure(context, options, spec)
+
+
+def _check_together(question: str, options: Sequence[str]) -> None:
+    """Refuse options that do nothing in this question.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for option in options:
+        if question in GOES_WITH[option]:
+            continue
+        others = [name for name in GOES_WITH[option] if name]
+        if question:
+            raise UsageError("options_exclude", f"{option} does nothing there", first=option, second=question)
+        if len(others) == 1:
+            raise UsageError("option_needs", f"{option} does nothing alone", option=option, other=others[0])
+        raise UsageError("option_needs_one", f"{option} does nothing alone", option=option, others=", ".join(others))

@@ -163,7 +163,7 @@ def _tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], 
             results.show_advice(
                 output, found.advice, most=results.BEST, command=more, model=model, tries=tries if each.path else None
             )
-            results.show_questions(output, found.questions)
+            results.show_questions(output, found.questions, options)
         results.show_end(output, found.outcome, origin, each.path)
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from gputuner.advice.naming import names
 from gputuner.analysis.headlines import NUMERICAL
 from gputuner.cli import numerics_results
+from gputuner.cli.again import question_command
+from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, listed
@@ -170,8 +172,10 @@ def model_of(points: Sequence[Point]) -> str:
     """Name of the built-in training that figures are about; empty: the user's own."""
     if any(point.metric.startswith(WATCHED) for point in points):
         return ""
+    if any(":" in point.workload for point in points):
+        return ""
     names = dict.fromkeys(point.workload for point in points if point.metric in ABOUT_TRAINING)
-    return "" if any(":" in name for name in names) else listed(sentences.workload(name) for name in names) or MODEL
+    return listed(sentences.workload(name) for name in names) or MODEL
 
 
 def _show_one(output: Output, number: int, entry: Advice) -> None:
@@ -189,14 +193,15 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
         output.line(f"     | {text}")
 
 
-def show_questions(output: Output, questions: Sequence[Question]) -> None:
-    """What to measure next."""
+def show_questions(output: Output, questions: Sequence[Question], options: Options | None = None) -> None:
+    """What to measure next, with those of ``options`` that the next run needs too."""
     if not questions:
         return
     output.heading(_("Not known yet"))
     for entry in questions:
         output.line(f"- {sentences.question(entry)}")
-        output.line(f"     {entry.command}")
+        command = entry.command if options is None else question_command(options, entry.command)
+        output.line(f"     {command}")
 
 
 def show_end(output: Output, outcome: Outcome, origin: Origin | None, session: Path | None) -> None:

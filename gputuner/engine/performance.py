@@ -2,8 +2,9 @@
 
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from gputuner.engine import admission
 from gputuner.engine.fingerprints import fingerprint
@@ -23,7 +24,7 @@ from gputuner.experiments.protocol import Experiment, PlanContext
 from gputuner.model.cards import CardInfo
 from gputuner.model.codec import to_builtins
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
-from gputuner.model.events import Outcome, RunStarted, TelemetrySampled, TorchFound, Warned
+from gputuner.model.events import AdviceGiven, Event, Outcome, RunStarted, TelemetrySampled, TorchFound, Warned
 from gputuner.model.fingerprint import Fingerprint
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import Sample
@@ -31,6 +32,7 @@ from gputuner.model.steps import Cancelled, Stopped, told_spec
 from gputuner.telemetry.conditions import conditions
 from gputuner.telemetry.feed import Tick
 
+GIB = 1 << 30
 OVERTIME = 1.5
 OVERTIME_S = 120.0
 """A limited run ends after 1.5 times what was expected and two minutes."""
@@ -124,7 +126,7 @@ class Performance:
             most_s = self.spec.expected_s() * OVERTIME + OVERTIME_S
             loop.deadline_ns = self.stage.clock.now_ns() + int(most_s * 1e9)
         trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu, peers=peers)
-        self._perform(Performer(loop, trials, self.teller.tell, self.shared), context, loop)
+        self._perform(Performer(loop, trials, self._tell, self.shared), context, loop)
 
     def _watch(self, card: CardInfo, loop: Loop, found: Fingerprint) -> None:
         context = PlanContext(
@@ -192,6 +194,14 @@ class Performance:
             except Exception:
                 workers.kill_all()
                 return
+
+    def _tell(self, kind: type[Event], **fields: Any) -> None:
+        """Tell an event; commands that go on from here keep the cap on memory."""
+        cap_bytes = self.options.memory_cap_bytes
+        if kind is AdviceGiven and cap_bytes is not None:
+            keep = f" --memory-cap {cap_bytes / GIB:g}"
+            fields["questions"] = tuple(replace(each, command=each.command + keep) for each in fields["questions"])
+        self.teller.tell(kind, **fields)
 
     def _tell_tick(self, tick: Tick) -> None:
         ours = {c.uuid for c in self.cards}

@@ -8,6 +8,7 @@ With ``limit_only`` two small probes take the place of the ladder, and only limi
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
@@ -89,7 +90,7 @@ class Batch:
         """What runs it again, without minutes and card."""
         if not self.recipe:
             return f"{self.name} {self.workload}"
-        return f"{self.name} --recipe {told_recipe(self.recipe, self.folder)}"
+        return f"{self.name} --recipe {quote(told_recipe(self.recipe, self.folder))}"
 
     def expected_s(self) -> float:
         """The time budget in seconds."""

@@ -24,6 +24,7 @@ from gputuner.model.steps import (
     Stopped,
     Together,
     Total,
+    Trial,
     UserCodeFailed,
     Warn,
     Work,
@@ -102,10 +103,11 @@ class Course:
                 self._fresh, self._lost = True, 0
             case Done() | UserCodeFailed():
                 self._fresh, self._lost = False, 0
-        yield from self._recipe_sets(result)
+        first = work if isinstance(work, Work) else work.works[0]
+        yield from self._recipe_sets(result, str(first.params.get("precision", "")))
         return result
 
-    def _recipe_sets(self, result: Attempt) -> Generator[Step, StepResult, None]:
+    def _recipe_sets(self, result: Attempt, precision: str) -> Generator[Step, StepResult, None]:
         """Tell, each setting once, what the recipe's own code sets otherwise than the trials say, which set it back."""
         trials = result.trials if isinstance(result, Done) else ()
         names = [name for trial in trials for name in str(trial.notes.get("recipe_sets", "")).split()]
@@ -113,6 +115,24 @@ class Course:
         self._told_sets.update(new)
         if new:
             yield from self.warn("recipe_sets", settings=", ".join(new))
+        for trial in trials:
+            yield from self._doubtful(trial, precision)
+
+    def _doubtful(self, trial: Trial, precision: str) -> Generator[Step, StepResult, None]:
+        """Tell, each once, what takes the sense from a training's figures: a loss that is no number, half weights."""
+        weights = trial.notes.get("half_weights")
+        unknown = str(trial.notes.get("recipe_unknown", ""))
+        if trial.notes.get("loss_finite") is False and self._first(f"loss {precision}"):
+            yield from self.warn("loss_not_finite", precision=precision)
+        if isinstance(weights, str) and self._first("weights"):
+            yield from self.warn("half_weights", precision=weights)
+        if unknown and self._first("unknown"):
+            yield from self.warn("recipe_unknown", parts=unknown)
+
+    def _first(self, what: str) -> bool:
+        first = what not in self._told_sets
+        self._told_sets.add(what)
+        return first
 
     def settle(self, label: str, at_most_s: float) -> Generator[Step, StepResult, None]:
         """Yield a pause until the temperature rests.

@@ -7,6 +7,7 @@ weights that lie in half precision, custom autograd Functions without autocast h
 
 from contextlib import suppress
 from dataclasses import dataclass
+from shlex import quote
 from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
@@ -75,7 +76,7 @@ class Numerics:
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        which = f"--recipe {told_recipe(self.recipe, self.folder)}" if self.recipe else self.workload
+        which = f"--recipe {quote(told_recipe(self.recipe, self.folder))}" if self.recipe else self.workload
         return f"batch {which} --numerics"
 
     def expected_s(self) -> float:

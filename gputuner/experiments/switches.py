@@ -5,6 +5,7 @@ every other switch alone from there. What gains is measured again, A B B A, befo
 """
 
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import ClassVar
 
 from gputuner.advice.evidence import Evidence
@@ -16,7 +17,7 @@ from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, built_in, recipe
 from gputuner.experiments.switches_search import search, steps_expected
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
-from gputuner.model.steps import Advise, Plan
+from gputuner.model.steps import Advise, Plan, told_recipe
 from gputuner.workloads.specs import check_range
 from gputuner.workloads.specs_recipe import RecipeSpec
 
@@ -65,7 +66,7 @@ class Switching:
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        subject = f"--recipe {self.recipe}" if self.recipe else self.workload
+        subject = f"--recipe {quote(told_recipe(self.recipe, self.folder))}" if self.recipe else self.workload
         return f"batch {subject} --switches"
 
     def expected_s(self) -> float:

@@ -39,6 +39,7 @@ _USAGE: dict[str, str] = {
     "numerics_fp32": N_("The other number formats are compared with FP32; name one of these: tf32, fp16 or bf16."),
     "options_exclude": N_("{first} and {second} exclude each other; leave one out."),
     "option_needs": N_("{option} goes with {other}; add that, or leave it out."),
+    "option_needs_one": N_("{option} goes with one of these: {others}; add one, or leave it out."),
     "loading_no_loader": N_(
         "{workload} has no loader of its own: only {known} makes its samples from photographs. For any other training "
         "give a recipe with a loader or a data set (docs/recipes.md)."

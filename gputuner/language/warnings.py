@@ -35,6 +35,15 @@ _RUN: dict[str, str] = {
         "The samples that {workload} makes differ in length (here {shape}): what fits now may not fit when long ones "
         "meet. Let batch(n) make the longest."
     ),
+    "loss_not_finite": N_(
+        "The loss in {precision} is no number (NaN or infinite): rates of such a training say nothing, and none is "
+        "advised. Mend that first."
+    ),
+    "half_weights": N_(
+        "The model's weights are {precision} by themselves, whatever a row says: number formats are not compared, and "
+        "none is advised. Give the recipe a model with FP32 weights for that."
+    ),
+    "recipe_unknown": N_("The recipe gives parts that nothing is done with: {parts} (see docs/recipes.md)."),
     "memory_spill": N_(
         "Batch {batch} takes {peak_bytes:bytes} of a card with {total_bytes:bytes}: the driver put the rest into "
         'system memory, far slower ("CUDA - Sysmem Fallback Policy" in the NVIDIA control panel). It counts as not '

@@ -79,3 +79,18 @@ def test_evidence_refers_to_points_that_exist(lab):
 
 def test_rules_are_listed_once():
     assert len(set(RULES)) == len(RULES)
+
+
+def test_no_command_joins_a_recipe_with_a_simulated_card(lab):
+    simulated = replace(lab.card(), origin=Origin.SIMULATED, catalog=None)
+    _, asked = advise(lab.Evidence(card=simulated, points=(lab.rate("r", 32, 100.0),)))
+    command = next(question.command for question in asked if question.id == "own_training")
+    assert command == "gputuner --cli batch --recipe FILE.py:function"
+
+
+def test_no_format_is_advised_where_no_loss_was_a_number(lab):
+    formats = {"bf16": 1000.0, "fp32": 400.0}
+    for finite, told in ((True, True), (False, False)):
+        points = [lab.rate(p, 64, value, p, extra={"loss_finite": finite}) for p, value in formats.items()]
+        advice, _ = advise(lab.Evidence(card=lab.card(), points=tuple(points)))
+        assert ("precision.best" in {entry.id for entry in advice}) is told

@@ -9,6 +9,7 @@ about loading ``loader(batch_size, num_workers, …)``, which gives a ``DataLoad
 It imports nothing of gputuner and runs in the user's own Python.
 """
 
+import difflib
 import hashlib
 import importlib
 import importlib.util
@@ -24,6 +25,9 @@ from torch import nn
 
 USUAL_RATE = 1e-4
 """Learning rate of the optimizer that is taken where a recipe names none."""
+NEAR = 0.75
+"""Of 1: so alike are a misspelt name and the right one."""
+PARTS = ("model", "batch", "loss", "optimizer", "samples", "loader", "data_set", "collate")
 DIGITS = 16
 """Of the digest: enough to tell two states of a file apart."""
 
@@ -50,6 +54,8 @@ class Recipe:
     """A data set of torch, from which a loader is made where the recipe makes none."""
     collate: "Callable[[Any], Any] | None" = None
     """What makes a batch of the samples of ``data_set``; None: as torch does."""
+    unknown: "tuple[str, ...]" = ()
+    """Parts of a mapping that nothing is done with."""
 
 
 def load(reference: str, folder: str) -> Recipe:
@@ -133,8 +139,23 @@ def _checked(given: Any, reference: str) -> Recipe:
         loss=cast(Any, loss or own),
         optimizer=cast(Any, optimizer),
         samples=samples,
+        unknown=_unknown(given, reference),
         **feeding,
     )
+
+
+def _unknown(given: Any, reference: str) -> "tuple[str, ...]":
+    """Names in a mapping that are no part of a recipe.
+
+    Raises:
+        RecipeError: one is nearly the name of a part that is missing, and so surely misspelt.
+    """
+    names = [str(name) for name in given if name not in PARTS] if isinstance(given, Mapping) else []
+    for name in names:
+        near = difflib.get_close_matches(name, [part for part in PARTS if part not in given], n=1, cutoff=NEAR)
+        if near:
+            raise RecipeError(f"{reference} gives {name!r}, which is no part of a recipe; did you mean {near[0]!r}?")
+    return tuple(names)
 
 
 def _own_step(model: Any, batch: Any) -> torch.Tensor:

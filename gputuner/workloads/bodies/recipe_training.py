@@ -14,6 +14,7 @@ from gputuner.workloads.bodies.switches import Switches
 from gputuner.workloads.bodies.training import TrainingStep
 from gputuner.workloads.bodies.training_switches import attention_of
 
+HALF = {torch.float16: "fp16", torch.bfloat16: "bf16"}
 COMPARED_UP_TO = 8
 """Up to this size a second batch is made, to see whether samples differ in length; larger ones take long to make."""
 
@@ -110,6 +111,11 @@ class RecipeTraining(TrainingStep):
         facts: dict[str, Fact] = {**super()._facts(), **self._told, "batch_norm": self._has_batch_norm()}
         if torch.are_deterministic_algorithms_enabled() or torch.backends.cudnn.deterministic:
             facts["deterministic"] = True  # the recipe's own: no trial says anything of it, so it stays
+        kinds = {parameter.dtype for parameter in self._recipe.model.parameters() if parameter.is_floating_point()}
+        if len(kinds) == 1 and (half := HALF.get(next(iter(kinds)))):
+            facts["half_weights"] = half
+        if self._recipe.unknown:
+            facts["recipe_unknown"] = ", ".join(self._recipe.unknown)
         if self._recipe.digest:
             facts["recipe_sha256"] = self._recipe.digest
         if self._recipe.samples is not None:

@@ -377,3 +377,11 @@ def test_deterministic_algorithms_are_the_recipes_own_and_stay(tmp_path, written
     assert torch.backends.cudnn.deterministic is True
     assert body.notes()["deterministic"] is True
     assert "deterministic" not in str(body.notes()["recipe_sets"])
+
+
+def test_a_misspelt_part_is_refused_and_a_foreign_one_told(tmp_path):
+    (tmp_path / "typo.py").write_text(PLAIN.replace('"optimizer": optimizer', '"optimiser": optimizer'))
+    with pytest.raises(RecipeError, match="did you mean 'optimizer'"):
+        load("typo.py:make", str(tmp_path))
+    (tmp_path / "keeps.py").write_text(PLAIN.replace('"optimizer": optimizer', '"optimizer": optimizer, "keep": 1'))
+    assert load("keeps.py:make", str(tmp_path)).unknown == ("keep",)
