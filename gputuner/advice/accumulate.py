@@ -84,19 +84,20 @@ def accumulate_rule(evidence: Evidence) -> list[Advice]:
             continue
         largest, slower = usable
         needed = safe.value < effective or (slower and largest < effective)
-        pair = _measured(effective, largest, points) if needed else None
+        pair = _measured(effective, largest, points, largest if slower else int(safe.value)) if needed else None
         own = data_set(evidence, workload)
         if pair is not None and (pair.micro > 1 or not own.batch_norm):
             found.append(_advice(evidence, workload, setting[0], points, pair, safe, largest, own))
     return found
 
 
-def _measured(effective: int, largest: int, points: dict[int, Point]) -> Split | None:
+def _measured(effective: int, largest: int, points: dict[int, Point], fits: int) -> Split | None:
+    """The split in measured micro batches; None where they are all small beside what ``fits``."""
     try:
         pair = split(effective, largest, points)
     except ValueError:
         return None
-    return pair if SMALL * pair.micro >= largest else None
+    return pair if SMALL * pair.micro >= fits else None
 
 
 def _cost(points: dict[int, Point], micro: int, largest: int) -> dict[str, Scalar]:
