@@ -86,8 +86,7 @@ class Switching:
             yield from search(course, shape, batch=self.batch, compiling=self.compile)
         except RunEnds:
             pass
-        else:
-            refuse_nothing(course, shape)
+        refuse_nothing(course, shape)
         advice, questions = advise(
             Evidence(
                 card=context.card,

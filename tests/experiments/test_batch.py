@@ -264,7 +264,9 @@ def test_a_process_that_was_killed_once_is_repeated(lab, limit_only):
     assert told.of("batch_limit")
 
 
-@pytest.mark.parametrize(("spec", "error"), [(Batch(**RECIPE), UserCodeError), (Batch(), DeviceError)])
+@pytest.mark.parametrize(
+    ("spec", "error"), [(Batch(**RECIPE), UserCodeError), (Batch(), DeviceError), (Switching(**RECIPE), UserCodeError)]
+)
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_process_that_is_lost_before_anything_was_measured_is_an_error(lab, spec, error, killed):
     with pytest.raises(error) as ended:
