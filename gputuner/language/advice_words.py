@@ -147,8 +147,8 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("At batch {batch}: {rate:samples/s} in {precision}, {baseline_rate:samples/s} in {baseline}."),
             N_(
-                "{faster} runs at {faster_rate:samples/s}, {faster_share:fraction} faster, but needs loss scaling, which "
-                "{precision} does not."
+                "{faster} runs at {faster_rate:samples/s}, {faster_share:fraction} faster, but needs loss scaling, "
+                "which {precision} does not."
             ),
             N_("Peak memory changes by {memory_change:change}."),
         ),
