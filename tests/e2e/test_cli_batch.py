@@ -26,6 +26,9 @@ def test_the_examples_of_the_docs_run(gputuner, name):
     assert document["warnings"] == [] or {w["code"] for w in document["warnings"]} == {"stage_skipped"}
     told = {point["metric"]: point for point in document["points"]}
     assert told["train_throughput"]["workload"] == f"{name}.py:make"
+    if "batch_limit" not in told:  # where other work leaves time for tiny sizes only, none is told, and it is asked for
+        assert "batch_limit" in {question["id"] for question in document["to_measure"]}
+        return
     assert told["memory_per_sample"]["value"] > 0
     assert 1 < told["batch_safe"]["value"] < told["batch_limit"]["value"]
 
