@@ -88,7 +88,6 @@ class Surveyed:
 def test_a_survey_tells_settings_and_time_left(monkeypatch, tells, counted):
     clock, sent = Clock(), []
     monkeypatch.setattr(trials.time, "monotonic", clock)
-    monkeypatch.setattr(trials, "Telling", lambda send, of_trial: Telling(send, of_trial, clock))
     request = Request(id="t", workload="w", params={}, measure_s=4.5, budget_s=60.0)
     trial = Trial(request, Still(), Control(send=sent.append, stopped=lambda: False, wait_for_go=lambda: True))
     result = trial.perform(lambda: Surveyed(clock, tells))
