@@ -113,59 +113,37 @@ def batch(
     if recipe and options.dry_run:
         output = context.output(options)
         output.note(_("Your training is not run: the steps are those that ResNet-50 would take."))
+    name, folder = workload or STAND_IN, str(Path.cwd())
+    usual = SWITCHES_MINUTES if switches else HURRIED_MINUTES if limit_only else DEFAULT_MINUTES
+    minutes, size = usual if options.minutes is None else options.minutes, batch_size or 0
     if numerics:
-        return measure(
-            context,
-            options,
-            Numerics(
-                workload=workload or STAND_IN,
-                recipe=recipe,
-                folder=str(Path.cwd()),
-                precision=precision,
-                batch=batch_size or 0,
-                minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
-            ),
+        spec = Numerics(workload=name, recipe=recipe, folder=folder, precision=precision, batch=size, minutes=minutes)
+    elif switches:
+        spec = Switching(
+            workload=name,
+            recipe=recipe,
+            folder=folder,
+            images=images,
+            batch=size,
+            compile=not no_compile,
+            minutes=minutes,
         )
-    if switches:
-        return measure(
-            context,
-            options,
-            Switching(
-                workload=workload or STAND_IN,
-                recipe=recipe,
-                folder=str(Path.cwd()),
-                images=images,
-                batch=batch_size or 0,
-                compile=not no_compile,
-                minutes=SWITCHES_MINUTES if options.minutes is None else options.minutes,
-            ),
+    elif loader:
+        spec = Loading(
+            workload=name, recipe=recipe, folder=folder, batch=size, precision=precision, images=images, minutes=minutes
         )
-    if loader:
-        return measure(
-            context,
-            options,
-            Loading(
-                workload=workload or STAND_IN,
-                recipe=recipe,
-                folder=str(Path.cwd()),
-                batch=batch_size or 0,
-                precision=precision,
-                images=images,
-                minutes=DEFAULT_MINUTES if options.minutes is None else options.minutes,
-            ),
+    else:
+        spec = Batch(
+            workload=name,
+            recipe=recipe,
+            folder=folder,
+            precision=precision,
+            images=images,
+            limit_only=limit_only,
+            minutes=minutes,
+            effective_batch=effective_batch or EFFECTIVE_BATCH,
+            largest_batch=largest_batch or 0,
         )
-    usual = HURRIED_MINUTES if limit_only else DEFAULT_MINUTES
-    spec = Batch(
-        workload=workload or STAND_IN,
-        recipe=recipe,
-        folder=str(Path.cwd()),
-        precision=precision,
-        images=images,
-        limit_only=limit_only,
-        minutes=usual if options.minutes is None else options.minutes,
-        effective_batch=effective_batch or EFFECTIVE_BATCH,
-        largest_batch=largest_batch or 0,
-    )
     return measure(context, options, spec)
 
 

@@ -8,27 +8,24 @@ With ``limit_only`` two small probes take the place of the ladder, and only limi
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
-from shlex import quote
 from typing import ClassVar
 
-from gputuner.advice.evidence import Evidence
-from gputuner.advice.rules import advise
+from gputuner.experiments.advised import advised
 from gputuner.experiments.batch_climb import climb, first_look, look
 from gputuner.experiments.batch_energy import energy
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse, refuse_lost
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.experiments.subject import Subject, as_words, examined
 from gputuner.experiments.trained import Setting, Trained, check_cost
 from gputuner.experiments.tune import LEAST_TRAINING_S
 from gputuner.experiments.tune_limit import fastest_points, limit
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
 from gputuner.experiments.tune_training import ladder, memory_short, skipped, training, usual_layout
 from gputuner.model.errors import DoesNotFit
-from gputuner.model.steps import Advise, Done, Lost, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, told_recipe
+from gputuner.model.steps import Done, Lost, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
-from gputuner.workloads.specs_recipe import RecipeSpec
 
 FIRST_BATCH, LAST_BATCH, FIRST_OF_RECIPE = 1, 1 << 16, 2
 """Of a training that nobody knows: small enough for a large model, and no end but the memory's."""
@@ -82,15 +79,11 @@ class Batch:
         Raises:
             UsageError: there is none of that name, or the recipe's is malformed.
         """
-        if not self.recipe:
-            return built_in(self.workload, cpu=cpu)
-        return recipe(RecipeSpec(recipe=self.recipe, folder=self.folder), images=self.images)
+        return examined(self.workload, self.recipe, self.folder, images=self.images, cpu=cpu)
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        if not self.recipe:
-            return f"{self.name} {self.workload}"
-        return f"{self.name} --recipe {quote(told_recipe(self.recipe, self.folder))}"
+        return f"{self.name} {as_words(self.workload, self.recipe, self.folder)}"
 
     def expected_s(self) -> float:
         """The time budget in seconds."""
@@ -110,17 +103,7 @@ class Batch:
         except RunEnds:
             pass
         refuse_nothing(course, shape)
-        advice, questions = advise(
-            Evidence(
-                card=context.card,
-                points=tuple(course.points),
-                processes=context.processes,
-                fingerprint=context.fingerprint,
-                effective_batch=self.effective_batch,
-                command=self.command(),
-            )
-        )
-        yield Advise(advice=advice, questions=questions)
+        yield advised(course, command=self.command(), effective_batch=self.effective_batch)
 
     def shape(self, context: PlanContext) -> Shape:
         """What is measured and for how long."""

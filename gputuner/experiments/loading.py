@@ -10,9 +10,8 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gputuner.advice.evidence import Evidence
-from gputuner.advice.rules import advise
 from gputuner.analysis.loading import pooled
+from gputuner.experiments.advised import advised
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
@@ -27,7 +26,7 @@ from gputuner.experiments.tune_training import training, usual_layout
 from gputuner.model.cards import Origin
 from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Advise, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
+from gputuner.model.steps import OutOfMemory, Plan, Step, StepResult, UserCodeFailed
 from gputuner.workloads.bodies.loader_room import HOST_MEMORY, SHARED_MEMORY
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
@@ -126,16 +125,8 @@ class Loading:
             pass
         else:
             _refuse_nothing(course, shape, self.batch or 1)
-        advice, questions = advise(
-            Evidence(
-                card=context.card,
-                points=tuple(p for p in course.points if p.metric != "train_throughput"),
-                processes=context.processes,
-                fingerprint=context.fingerprint,
-                command=self.command(),
-            )
-        )
-        yield Advise(advice=advice, questions=questions)
+        kept = tuple(p for p in course.points if p.metric != "train_throughput")
+        yield advised(course, command=self.command(), points=kept)
 
     def _loaded(self, course: Course, shape: Shape) -> Generator[Step, StepResult, None]:
         context = course.context

@@ -7,21 +7,18 @@ weights that lie in half precision, custom autograd Functions without autocast h
 
 from contextlib import suppress
 from dataclasses import dataclass
-from shlex import quote
 from typing import ClassVar
 
-from gputuner.advice.evidence import Evidence
-from gputuner.advice.rules import advise
+from gputuner.experiments.advised import advised
 from gputuner.experiments.course import RunEnds
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.numerics_check import LEAST_DRAWS, Check
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.experiments.subject import Subject, as_words, examined
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Advise, Plan, told_recipe
+from gputuner.model.steps import Plan
 from gputuner.workloads.specs import check_precision, check_range
 from gputuner.workloads.specs_numerics import MOST_DRAWS, MOST_STEPS
-from gputuner.workloads.specs_recipe import RecipeSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,14 +67,11 @@ class Numerics:
         Raises:
             UsageError: there is none of that name, or the recipe's is malformed.
         """
-        if not self.recipe:
-            return built_in(self.workload, cpu=cpu)
-        return recipe(RecipeSpec(recipe=self.recipe, folder=self.folder), images=False)
+        return examined(self.workload, self.recipe, self.folder, images=False, cpu=cpu)
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        which = f"--recipe {quote(told_recipe(self.recipe, self.folder))}" if self.recipe else self.workload
-        return f"batch {which} --numerics"
+        return f"batch {as_words(self.workload, self.recipe, self.folder)} --numerics"
 
     def expected_s(self) -> float:
         """The time budget in seconds."""
@@ -92,14 +86,4 @@ class Numerics:
         check = Check(self, context)
         with suppress(RunEnds):
             yield from check.perform()
-        course = check.course
-        advice, questions = advise(
-            Evidence(
-                card=context.card,
-                points=tuple(course.points),
-                processes=context.processes,
-                fingerprint=context.fingerprint,
-                command=self.command(),
-            )
-        )
-        yield Advise(advice=advice, questions=questions)
+        yield advised(check.course, command=self.command())

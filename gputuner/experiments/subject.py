@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Protocol, runtime_checkable
 
 from gputuner.model.errors import UsageError
+from gputuner.model.steps import told_recipe
 from gputuner.workloads.specs import Precision, ResNet50Spec
 from gputuner.workloads.specs_recipe import RecipeSpec
 from gputuner.workloads.specs_training import BertSpec, EdsrSpec, GptSpec, LlmSpec, LstmSpec, Training
@@ -87,3 +89,19 @@ def recipe(spec: RecipeSpec, *, images: bool) -> Subject:
         return replace(spec, batch=batch, precision=precision, channels_last=last)
 
     return Subject(name=spec.title, make=made, images=images)
+
+
+def examined(workload: str, reference: str, folder: str, *, images: bool, cpu: bool) -> Subject:
+    """The training that a question is about: the recipe where there is one, else the built-in.
+
+    Raises:
+        UsageError: there is none of that name, or the recipe's is malformed.
+    """
+    if not reference:
+        return built_in(workload, cpu=cpu)
+    return recipe(RecipeSpec(recipe=reference, folder=folder), images=images)
+
+
+def as_words(workload: str, reference: str, folder: str) -> str:
+    """How the command names it; of a recipe nothing of where it lies but what the user wrote."""
+    return f"--recipe {quote(told_recipe(reference, folder))}" if reference else workload

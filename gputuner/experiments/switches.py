@@ -5,21 +5,18 @@ every other switch alone from there. What gains is measured again, A B B A, befo
 """
 
 from dataclasses import dataclass, replace
-from shlex import quote
 from typing import ClassVar
 
-from gputuner.advice.evidence import Evidence
-from gputuner.advice.rules import advise
+from gputuner.experiments.advised import advised
 from gputuner.experiments.batch import refuse_nothing
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.experiments.subject import Subject, as_words, examined
 from gputuner.experiments.switches_search import search, steps_expected
 from gputuner.experiments.tune_shape import SHORT_S, Shape, full_shape
-from gputuner.model.steps import Advise, Plan, told_recipe
+from gputuner.model.steps import Plan
 from gputuner.workloads.specs import check_range
-from gputuner.workloads.specs_recipe import RecipeSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +57,11 @@ class Switching:
         Raises:
             UsageError: there is none of that name, or the recipe's is malformed.
         """
-        if not self.recipe:
-            return built_in(self.workload, cpu=cpu)
-        return recipe(RecipeSpec(recipe=self.recipe, folder=self.folder), images=self.images)
+        return examined(self.workload, self.recipe, self.folder, images=self.images, cpu=cpu)
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""
-        subject = f"--recipe {quote(told_recipe(self.recipe, self.folder))}" if self.recipe else self.workload
-        return f"batch {subject} --switches"
+        return f"batch {as_words(self.workload, self.recipe, self.folder)} --switches"
 
     def expected_s(self) -> float:
         """The time budget in seconds."""
@@ -87,16 +81,7 @@ class Switching:
         except RunEnds:
             pass
         refuse_nothing(course, shape)
-        advice, questions = advise(
-            Evidence(
-                card=context.card,
-                points=tuple(course.points),
-                processes=context.processes,
-                fingerprint=context.fingerprint,
-                command=self.command(),
-            )
-        )
-        yield Advise(advice=advice, questions=questions)
+        yield advised(course, command=self.command())
 
     def shape(self, context: PlanContext) -> Shape:
         """How long trials take on this card, and what is trained."""

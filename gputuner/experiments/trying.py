@@ -17,7 +17,7 @@ from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.subject import Subject, built_in, recipe
+from gputuner.experiments.subject import Subject, examined
 from gputuner.experiments.trained import train_point
 from gputuner.experiments.trying_conditions import RECIPE, conditions_of, differences, is_same_card
 from gputuner.experiments.trying_works import as_plain, check, gave_up, work_of
@@ -28,7 +28,6 @@ from gputuner.model.errors import DoesNotFit
 from gputuner.model.points import Flag, Point, Spread
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Lost, OutOfMemory, Plan, Step, StepResult, Together, Trial, UserCodeFailed, Work
-from gputuner.workloads.specs_recipe import RecipeSpec
 
 Side = Literal["base", "advised"]
 FORWARD: tuple[Side, ...] = ("base", "advised", "advised", "base")
@@ -92,9 +91,7 @@ class Try:
         Raises:
             UsageError: there is none of that name, or the recipe's is malformed.
         """
-        if not self.recipe:
-            return built_in(self.workload, cpu=cpu)
-        return recipe(RecipeSpec(recipe=self.recipe, folder=self.folder), images=self.images)
+        return examined(self.workload, self.recipe, self.folder, images=self.images, cpu=cpu)
 
     def expected_s(self) -> float:
         """The time budget in seconds."""

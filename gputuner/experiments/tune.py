@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from gputuner.advice.evidence import Evidence
-from gputuner.advice.rules import advise
+from gputuner.experiments.advised import advised
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.protocol import PlanContext
@@ -16,7 +15,7 @@ from gputuner.experiments.tune_sharing import sharing, sharing_cost
 from gputuner.experiments.tune_sustained import SETTLE_S, sustained
 from gputuner.experiments.tune_training import skipped, training
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Advise, Plan
+from gputuner.model.steps import Plan
 
 SUSTAINED_LEAST_S = 5.0
 """A shorter load says nothing of heat."""
@@ -84,17 +83,7 @@ class Tune:
             yield from _measure(course, shape)
         except RunEnds:
             pass
-        advice, questions = advise(
-            Evidence(
-                card=context.card,
-                points=tuple(course.points),
-                processes=context.processes,
-                fingerprint=context.fingerprint,
-                threads=_threads(context),
-                effective_batch=self.effective_batch,
-            )
-        )
-        yield Advise(advice=advice, questions=questions)
+        yield advised(course, threads=_threads(context), effective_batch=self.effective_batch)
 
 
 def _measure(course: Course, shape: Shape) -> Plan:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QLabel
 
 from gputuner.gui.plots.style import even_ticks, round_up
-from gputuner.gui.plots.time_plot import Curve, Limit, TimeAxis, TimePlot, clock_text
+from gputuner.gui.plots.time_axis import TimeAxis, clock_text
+from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.theme import LIGHT
 
 

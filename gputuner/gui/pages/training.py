@@ -61,68 +61,52 @@ class TrainingPage(ExperimentPage):
 
 def questions() -> dict[str, Question]:
     """The questions about a training that measure, by name."""
-    return {question.name: question for question in (_batch(), _switches(), _numerics(), _loading())}
+    return {
+        name: Question(name=name, about=about, make_result=_result_of(result))
+        for name, result, about in (
+            (
+                TRAINING,
+                "batch",
+                _(
+                    "Training finds the batch size and the number format of one training, a built-in or your own: "
+                    "what fits, what is safe for the whole run, and what is fastest."
+                ),
+            ),
+            (
+                "switches",
+                "switches",
+                _(
+                    "Number formats, memory layout, torch.compile and the other switches of torch are compared at one "
+                    "batch: what gains is measured once more before it is advised."
+                ),
+            ),
+            (
+                "numerics",
+                "numerics",
+                _(
+                    "The numerical check trains some steps in each number format from one start, and tells whether the "
+                    "loss stays within what FP32 varies by, which operations stay in FP32, and where half precision is "
+                    "used wrongly."
+                ),
+            ),
+            (
+                "loading",
+                "loading",
+                _(
+                    "Data loading is measured beside what the training could eat of batches that lie ready: how many "
+                    "worker processes are enough, and which of the loader's switches help."
+                ),
+            ),
+        )
+    }
 
 
-def _batch() -> Question:
+def _result_of(name: str) -> "Callable[[Theme], ResultView]":
+    """Makes a result when it is first seen: plots load slowly."""
+
     def made(theme: Theme) -> "ResultView":
-        from gputuner.gui.pages.tune_result import training_result
+        from gputuner.gui.pages.tune_result import RESULTS
 
-        return training_result(theme)
+        return RESULTS[name](theme)
 
-    return Question(
-        name=TRAINING,
-        about=_(
-            "Training finds the batch size and the number format of one training, a built-in or your own: "
-            "what fits, what is safe for the whole run, and what is fastest."
-        ),
-        make_result=made,
-    )
-
-
-def _numerics() -> Question:
-    def made(theme: Theme) -> "ResultView":
-        from gputuner.gui.pages.tune_result import numerics_result
-
-        return numerics_result(theme)
-
-    return Question(
-        name="numerics",
-        about=_(
-            "The numerical check trains some steps in each number format from one start, and tells whether the loss "
-            "stays within what FP32 varies by, which operations stay in FP32, and where half precision is used wrongly."
-        ),
-        make_result=made,
-    )
-
-
-def _switches() -> Question:
-    def made(theme: Theme) -> "ResultView":
-        from gputuner.gui.pages.tune_result import switches_result
-
-        return switches_result(theme)
-
-    return Question(
-        name="switches",
-        about=_(
-            "Number formats, memory layout, torch.compile and the other switches of torch are compared at one batch: "
-            "what gains is measured once more before it is advised."
-        ),
-        make_result=made,
-    )
-
-
-def _loading() -> Question:
-    def made(theme: Theme) -> "ResultView":
-        from gputuner.gui.pages.tune_result import loading_result
-
-        return loading_result(theme)
-
-    return Question(
-        name="loading",
-        about=_(
-            "Data loading is measured beside what the training could eat of batches that lie ready: how many worker "
-            "processes are enough, and which of the loader's switches help."
-        ),
-        make_result=made,
-    )
+    return made

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QGraphicsItem
 
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up
+from gputuner.gui.plots.time_axis import TimeAxis, clock_text
 from gputuner.gui.theme import Theme, tinted
 from gputuner.language.numbers import MISSING, number
-from gputuner.language.words import _
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,17 +50,6 @@ class Mark:
     text: str
 
 
-def clock_text(seconds: float) -> str:
-    """``−4:00`` for 240 seconds before the right end, ``0`` for the end itself, hours where needed."""
-    whole = round(abs(seconds))
-    if whole == 0:
-        return "0"
-    sign = "−" if seconds < 0 else ""
-    hours, rest = divmod(whole, 3600)
-    minutes, second = divmod(rest, 60)
-    return f"{sign}{hours}:{minutes:02d}:{second:02d}" if hours else f"{sign}{minutes}:{second:02d}"
-
-
 PLACES = (0.02, 0.12, 0.22, 0.32, 0.42, 0.52, 0.6, 0.7)
 """Where the words of a limit may start, as shares of the width."""
 
@@ -73,29 +62,6 @@ def lone(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which samples have no neighbour (NaN: missing), so that no line would show them."""
     there = np.concatenate(([False], np.isfinite(values), [False]))
     return there[1:-1] & ~there[:-2] & ~there[2:]
-
-
-class TimeAxis(FixedAxis):
-    """A time axis in minutes and seconds with round steps."""
-
-    def __init__(self) -> None:
-        super().__init__("bottom", self._words)
-        self.setStyle(hideOverlappingLabels=False)
-
-    def _words(self, seconds: float) -> str:
-        """``now`` at the right end of a picture of the last minutes."""
-        if round(seconds) == 0 and self.range[1] <= 0:
-            return _("now")
-        return clock_text(seconds)
-
-    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        """Ticks at whole 10 s, 30 s, 1 min, 5 min … steps."""
-        room = max(2, int(size / 56))
-        raw = (maxVal - minVal) / room
-        steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400)
-        step = next((s for s in steps if s >= raw), 86400)
-        first = int(np.ceil(minVal / step - 1e-9))
-        return [(step, [i * step for i in range(first, int(np.floor(maxVal / step + 1e-9)) + 1)])]
 
 
 class TimePlot(PictureFrame):

@@ -1,0 +1,39 @@
+"""The end of a plan: what is advised from all that it told."""
+
+from gputuner.advice.evidence import Evidence
+from gputuner.advice.rules import advise
+from gputuner.experiments.course import Course
+from gputuner.model.points import Point
+from gputuner.model.steps import Advise
+
+
+def advised(
+    course: Course,
+    *,
+    command: str = "",
+    points: tuple[Point, ...] | None = None,
+    threads: int | None = None,
+    effective_batch: int = Evidence.effective_batch,
+) -> Advise:
+    """Advice and questions from a course's figures.
+
+    Args:
+        course: what was told, on which card, beside which processes.
+        command: what asks the same again.
+        points: only these; None: all.
+        threads: as of ``Evidence``.
+        effective_batch: samples per optimizer step.
+    """
+    context = course.context
+    advice, questions = advise(
+        Evidence(
+            card=context.card,
+            points=tuple(course.points) if points is None else points,
+            processes=context.processes,
+            fingerprint=context.fingerprint,
+            threads=threads,
+            effective_batch=effective_batch,
+            command=command,
+        )
+    )
+    return Advise(advice=advice, questions=questions)
