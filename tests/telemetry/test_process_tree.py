@@ -76,11 +76,11 @@ if os.fork() == 0:
     os.setsid()
     if os.fork():
         os._exit(0)
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\\n" % os.getpid())  # one write each: two processes share the pipe
     sys.stdin.read()
     os._exit(0)
 os.wait()
-print("left", flush=True)
+os.write(1, b"left\\n")
 sys.stdin.read()
 """
 
