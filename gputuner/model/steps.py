@@ -12,6 +12,9 @@ from gputuner.model.readings import Scalar
 from gputuner.model.watched import Observed, TreeUse
 
 Runtime = Literal["torch", "kernels"]
+Mode = Literal["processes", "mps", "streams"]
+"""How jobs share a card: processes whose contexts alternate (time slicing), processes under MPS, or streams of one
+process."""
 Variables = tuple[tuple[str, str], ...]
 """Environment variables, name and value."""
 
@@ -99,14 +102,29 @@ class Work:
     """UUIDs of further cards that the worker must see, after the run's own (copies between cards)."""
     environment: Variables = ()
     """What the worker's process needs from its start, e.g. for the allocator; one that has it is taken or started."""
+    idle: int = 0
+    """So many further processes stay alive beside it, with an open context, and do nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """Run several trials at once on the same card, each in its own worker, from a barrier; common window counts."""
+    """Run several trials at once on the same card from a barrier; the common window counts.
+
+    Mode ``processes`` and ``mps``: each in its own worker; ``streams``: all in one. Where a mode cannot be had, the run
+    is warned and the jobs run as ``processes``: ``Done.mode`` says which it was.
+    """
 
     label: str
     works: tuple[Work, ...]
+    mode: Mode = "processes"
+    thread_percentages: tuple[int, ...] = ()
+    """Mode ``mps``: share of the card's threads that each job may use at most, in per cent; empty: all of them."""
+    priorities: tuple[int, ...] = ()
+    """Mode ``streams``: priority of each job's stream, 0 normal, −1 high; empty: all normal."""
+    idle: int = 0
+    """As ``Work.idle``."""
+    partly: bool = False
+    """What survives is wanted where some jobs fail (``Done.failed``); otherwise the first failure is that of all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +250,10 @@ class Done:
     """The further cards of the trial, over the whole of it, in the order of ``Work.peers``."""
     part_peers: tuple[tuple[PeerSeen, ...], ...] = ()
     """Of a survey: the same for each part."""
+    mode: Mode = "processes"
+    """How the trials shared the card."""
+    failed: tuple["JobFailed", ...] = ()
+    """Of jobs at once (``Together.partly``): those that failed. ``trials`` are those of the others, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,6 +296,19 @@ class Lost:
     killed: bool = False
     """A signal ended it that comes from outside (by a user, or the kernel out of main memory), for the first time at
     this work: the same once more tells whether the work is to blame."""
+    mps_fault: bool = False
+    """A fatal fault under MPS, which ends all clients of the card: whose it was cannot be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobFailed:
+    """One of several jobs at once failed while others went on."""
+
+    job: int
+    """Its place among the works, from 0."""
+    result: OutOfMemory | UserCodeFailed | Lost
+    at_ns: int | None = None
+    """When; None: before the barrier opened, so that the others ran without it from the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
