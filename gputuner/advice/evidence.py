@@ -14,6 +14,11 @@ from gputuner.model.samples import CardProcesses
 RATE_PHASES = ("probe", "safe")
 """Phases of ``train_throughput`` that may be recommended: one job, alone, at a batch that is safe to use."""
 
+EFFECTIVE_BATCH = 256
+"""Samples per optimizer step where nobody said."""
+TUNE = "tune"
+"""The command that also measures two at once, and heat."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -24,10 +29,10 @@ class Evidence:
     processes: CardProcesses | None = None
     """Who else was on the card when the run began."""
     fingerprint: Fingerprint | None = None
-    effective_batch: int = 256
+    effective_batch: int = EFFECTIVE_BATCH
     threads: int | None = None
     """CPU threads that the measured torch uses."""
-    command: str = "tune"
+    command: str = TUNE
     """What measures the same training again, without minutes and card."""
 
     def of(self, metric: str, **params: Scalar) -> list[Point]:

@@ -2,13 +2,11 @@
 
 from dataclasses import replace
 
-from gputuner.advice.evidence import Evidence
+from gputuner.advice.evidence import TUNE, Evidence
 from gputuner.model.advice import Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Scalar
 
-TUNE = "tune"
-"""The command that also measures two at once, and heat."""
 OWN = "batch --recipe FILE.py:function"
 SWITCHES = " --switches"
 """Of a command that compares settings at one batch, and looks for no limit."""

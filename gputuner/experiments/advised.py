@@ -1,6 +1,6 @@
 """The end of a plan: what is advised from all that it told."""
 
-from gputuner.advice.evidence import Evidence
+from gputuner.advice.evidence import EFFECTIVE_BATCH, TUNE, Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.course import Course
 from gputuner.model.points import Point
@@ -10,10 +10,10 @@ from gputuner.model.steps import Advise
 def advised(
     course: Course,
     *,
-    command: str = "",
+    command: str = TUNE,
     points: tuple[Point, ...] | None = None,
     threads: int | None = None,
-    effective_batch: int = Evidence.effective_batch,
+    effective_batch: int = EFFECTIVE_BATCH,
 ) -> Advise:
     """Advice and questions from a course's figures.
 

@@ -82,7 +82,7 @@ class Trained:
         """Which of these it is, as a figure names it."""
         if self.asked_most == self.most:
             return "asked_most"
-        return "data_set_limit" if self.data_set is not None else "size_most"
+        return "data_set_limit" if self.data_set == self.most else "size_most"
 
     @property
     def least(self) -> int:

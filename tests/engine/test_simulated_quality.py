@@ -31,6 +31,8 @@ def test_c023_a_stuck_temperature_is_noted_once_and_thermal_verdicts_are_withhel
     assert not heat & set(advice(frozen))
     assert "steady_heat" in questions(sound)
     assert "steady_heat" not in questions(frozen)
+    asked = [q.command for e in sound if isinstance(e, AdviceGiven) for q in e.questions]
+    assert all(command.split()[2] in ("tune", "batch") for command in asked), asked
     assert not [e for e in sound if isinstance(e, Warned) and e.code == "temperature_stuck"]
     (note,) = [e for e in frozen if isinstance(e, Warned) and e.code == "temperature_stuck"]
     sentence = warning(note.code, note.params)
