@@ -34,7 +34,7 @@ def test_the_examples_of_the_docs_run(gputuner, name):
     if "size_most" in limit["extra"]:  # not memory ended it but the largest size that is tried
         assert 1 < safe <= limit["value"]
         return
-    # A size that ran is safe where the smallest that failed lies a margin above it; else a margin is kept from the limit.
+    # A size that ran is safe where the smallest that failed is a margin above it; else a margin is kept from the limit.
     assert 1 < safe <= 0.9 * limit["extra"].get("fails", limit["value"])
 
 
