@@ -1,8 +1,9 @@
 """What the rules judge from: the points of a run, the card, its other users and the host."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from gputuner.advice.chances import Chances
 from gputuner.analysis.telemetry_quality import LEAST_LOADED_S, LEAST_RISE_W, LEAST_SAMPLES
 from gputuner.analysis.throughput import comparable_tops, preferred_precision
 from gputuner.model.cards import CardInfo
@@ -34,6 +35,8 @@ class Evidence:
     """CPU threads that the measured torch uses."""
     command: str = TUNE
     """What measures the same training again, without minutes and card."""
+    record: Chances = field(default_factory=Chances)
+    """What came of advice that was tried."""
 
     def of(self, metric: str, **params: Scalar) -> list[Point]:
         """Points of ``metric`` whose params have these values, in the order measured."""

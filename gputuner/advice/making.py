@@ -1,7 +1,11 @@
-"""How a rule makes an advice: gains from points, rank from gain, confidence and risk (methods §10)."""
+"""How a rule makes an advice: gains from points, rank from gain, confidence and risk (methods §10).
+
+The rank is that without a record; ``chances`` has it as advice that was tried bore its kind out.
+"""
 
 from collections.abc import Sequence
 
+from gputuner.advice.chances import PROBABILITY
 from gputuner.advice.evidence import Evidence
 from gputuner.analysis.statistics import ratio_of_spreads
 from gputuner.analysis.trials import BETWEEN_TRIALS, between_of, between_trials
@@ -10,13 +14,6 @@ from gputuner.model.change import Change, TrainingSetting
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
-PROBABILITY: dict[Confidence, float] = {
-    Confidence.MEASURED: 0.9,
-    Confidence.MEASURED_OTHER: 0.6,
-    Confidence.PUBLISHED: 0.5,
-    Confidence.MODEL: 0.3,
-}
-"""How likely an expected gain is to come true, until the kept record of tried advice says better."""
 RISK_FACTOR = 0.5
 """Harmless before risky."""
 GAIN_SCALE = 100.0
@@ -71,8 +68,8 @@ def make(
     ``chance`` is how likely the reader is in the situation at all. ``change``: what it changes of a training.
     """
     restless = scattered(*(e for e in evidence if isinstance(e, Point)))
-    worth = GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
-    rank = (chance * worth + weight) * (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if restless else 1.0)
+    factor = (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if restless else 1.0)
+    worth = factor * chance * GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))
     return Advice(
         id=identity,
@@ -83,7 +80,8 @@ def make(
         gain=gain,
         snippet=snippet,
         risk=risk,
-        rank=rank,
+        rank=worth + factor * weight,
+        worth=worth,
         change=change,
     )
 

@@ -46,7 +46,9 @@ OF_FORMATS = ("precision.best", "switches.best")
 
 
 def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
-    """Advice, best first, and what is still to be measured. Pure: the same evidence gives the same advice.
+    """Advice, best first by gain × probability as the record of tries has it, and what is still to be measured.
+
+    Pure: the same evidence gives the same advice.
 
     A gain whose evidence scattered and whose interval is missing or holds no gain is no advice but a question.
     """
@@ -56,7 +58,7 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
     if _formats_say_nothing(evidence):
         found = [advice for advice in found if advice.id not in OF_FORMATS]
     settled = [advice for advice in found if not _unsettled(advice)]
-    ranked = sorted(settled, key=lambda a: (-a.rank, a.id))
+    ranked = sorted(map(evidence.record.ranked, settled), key=lambda a: (-a.rank, a.id))
     asked = numerics_questions(evidence) if numerical else questions(evidence)
     if len(settled) < len(found):
         again = command(evidence.card, f"{evidence.command} --minutes 10")

@@ -1,12 +1,16 @@
-"""What the catalogue and this interpreter know of a card."""
+"""What the catalogue, this interpreter and the stored tries know of a card."""
 
+from dataclasses import replace
 from importlib.util import find_spec
 
+from gputuner.advice.chances import Chances
+from gputuner.advice.tried import record_of, stored_tries
 from gputuner.assembly.identified import reference
 from gputuner.catalog import load
 from gputuner.catalog.published import PublishedResult
 from gputuner.engine.knowledge import Knowledge
 from gputuner.model.cards import CardInfo, Origin
+from gputuner.sessions.library import SessionLibrary
 
 KERNELS_MODULE = "cuda.core"
 """Compiles and launches our own kernels (extra ``kernels``); they run in gputuner's own interpreter."""
@@ -29,3 +33,12 @@ def kernels(card: CardInfo) -> bool:
 
 
 KNOWLEDGE = Knowledge(reference=reference, results=results, kernels=kernels)
+
+
+def with_record(sessions: SessionLibrary) -> Knowledge:
+    """All that, and what came of advice that was tried, by the stored sessions."""
+
+    def record(card: CardInfo) -> Chances:
+        return record_of(stored_tries(sessions), card.origin)
+
+    return replace(KNOWLEDGE, record=record)

@@ -184,9 +184,8 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
     if entry.gain is not None:
         output.line("   " + _("Expected gain: {gain}").format(gain=sentences.gain(entry.gain)))
     output.line("   " + _("Why: {why}").format(why=sentences.advice_why(entry)))
-    output.line(
-        "   " + _("Rests on: {confidence}").format(confidence=sentences.confidence(entry.confidence, entry.origin))
-    )
+    words = (sentences.confidence(entry.confidence, entry.origin), sentences.of_its_kind(entry.params))
+    output.line("   " + _("Rests on: {confidence}").format(confidence=" · ".join(word for word in words if word)))
     if entry.risk:
         output.line("   " + _("Take care: this changes the training itself, or the card."))
     for text in (entry.snippet or "").splitlines():

@@ -1,7 +1,7 @@
 """``advise --record``: how often each word of confidence came true, over all stored tries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gputuner.cli import document
 from gputuner.cli.context import Context
@@ -11,51 +11,26 @@ from gputuner.cli.ports import Setup
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
 from gputuner.model.cards import Origin
-from gputuner.model.errors import GputunerError
 from gputuner.model.points import Point
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """The figure of one stored try and where its numbers come from."""
-
-    point: Point
-    origin: Origin
-
-
-def stored_tries(setup: Setup) -> tuple[Stored, ...]:
-    """What all stored tries found, the oldest first; a file that cannot be read is passed over."""
-    from gputuner.advice.tried import TRY, gain_point
-
-    found: list[Stored] = []
-    for entry in setup.sessions.entries():
-        if entry.summary is None or entry.summary.experiment != TRY:
-            continue
-        try:
-            stored = setup.sessions.open(entry.path)
-        except GputunerError:
-            continue
-        try:
-            point = gain_point(stored.points())
-        finally:
-            stored.close()
-        if point is not None:
-            found.append(Stored(point=point, origin=entry.summary.origin))
-    return tuple(reversed(found))
+if TYPE_CHECKING:
+    from gputuner.advice.tried import StoredTry
 
 
 def tries_of(setup: Setup, run_id: str) -> dict[str, Point]:
     """What came of the advice of a session that was tried, by rule."""
-    from gputuner.advice.tried import last_of
+    from gputuner.advice.tried import last_of, stored_tries
 
-    return last_of([each.point for each in stored_tries(setup)], run_id)
+    return last_of([each.point for each in stored_tries(setup.sessions)], run_id)
 
 
 def show_record(context: Context, options: Options) -> int:
     """The record of confidence; returns the exit code."""
+    from gputuner.advice.tried import stored_tries
+
     output = context.output(options)
     with context.setup(options) as setup:
-        told = stored_tries(setup)
+        told = stored_tries(setup.sessions)
         if output.json:
             document.write(_document(told), output.out)
         else:
@@ -63,7 +38,7 @@ def show_record(context: Context, options: Options) -> int:
     return 0
 
 
-def _show(output: Output, told: Sequence[Stored]) -> None:
+def _show(output: Output, told: Sequence["StoredTry"]) -> None:
     if not told:
         output.line(_("No advice has been tried yet, so nothing is known of how often the words come true."))
         output.line(_("`gputuner --cli advise` shows advice, each with the command that tries it."))
@@ -111,7 +86,7 @@ def _show_of(output: Output, origin: Origin, points: Sequence[Point]) -> None:
         output.line(told.format(n=left_out))
 
 
-def _document(told: Sequence[Stored]) -> document.Json:
+def _document(told: Sequence["StoredTry"]) -> document.Json:
     from gputuner.advice.tried import counts, tried_of
     from gputuner.analysis.calibration import calibrate
     from gputuner.cli.trying import tried_document

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gputuner.advice.chances import Chances
 from gputuner.catalog.published import PublishedResult
 from gputuner.model.cards import CardInfo
 
@@ -19,14 +20,19 @@ def _no_kernels(_: CardInfo) -> bool:
     return False
 
 
+def _no_record(_: CardInfo) -> Chances:
+    return Chances()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """Asked once at the start of a run.
 
     ``reference``: sheet figures (``peak_bf16`` in FLOP/s …). ``results``: published rows of this very card.
-    ``kernels``: whether the run can use our own kernels on it.
+    ``kernels``: whether the run can use our own kernels on it. ``record``: what came of advice that was tried.
     """
 
     reference: Callable[[CardInfo], Mapping[str, float]] = _no_figures
     results: Callable[[CardInfo], tuple[PublishedResult, ...]] = _no_results
     kernels: Callable[[CardInfo], bool] = _no_kernels
+    record: Callable[[CardInfo], Chances] = _no_record

@@ -121,6 +121,7 @@ class Performance:
             results=self.knowledge.results(card),
             others=self._others(),
             kernels=self.knowledge.kernels(card),
+            record=self.knowledge.record(card),
         )
         if self.spec.limited():
             most_s = self.spec.expected_s() * OVERTIME + OVERTIME_S

@@ -34,6 +34,7 @@ def advised(
             threads=threads,
             effective_batch=effective_batch,
             command=command,
+            record=context.record,
         )
     )
     return Advise(advice=advice, questions=questions)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
+from gputuner.advice.chances import Chances
 from gputuner.catalog.published import PublishedResult
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
@@ -36,6 +37,8 @@ class PlanContext:
     """Further cards that an experiment may use together with ``card`` (idle, visible)."""
     kernels: bool = False
     """Whether the run can use our own kernels (extra ``kernels``, or a simulated card)."""
+    record: Chances = field(default_factory=Chances)
+    """What came of advice that was tried on cards of this origin."""
 
 
 class Experiment(Protocol):

@@ -5,7 +5,18 @@ from gputuner.language.errors import bug, error, interrupted
 from gputuner.language.findings import finding, remedy
 from gputuner.language.names import catalog_note, feature, metric, quantity, reading_name, source, workload
 from gputuner.language.steps import point_title, point_unit, point_value, settings, step, step_result
-from gputuner.language.terms import card_state, confidence, flag, host_reason, limiter, origin, outcome, reason, support
+from gputuner.language.terms import (
+    card_state,
+    confidence,
+    flag,
+    host_reason,
+    limiter,
+    of_its_kind,
+    origin,
+    outcome,
+    reason,
+    support,
+)
 from gputuner.language.warnings import warning
 
 __all__ = [
@@ -26,6 +37,7 @@ __all__ = [
     "interrupted",
     "limiter",
     "metric",
+    "of_its_kind",
     "origin",
     "outcome",
     "point_title",

@@ -1,12 +1,14 @@
 """Words for the closed sets of the model: reasons, limiters, flags, outcomes, confidence, states, support, origin."""
 
-from gputuner.language.words import N_, _
-from gputuner.model.advice import Confidence
+from collections.abc import Mapping
+
+from gputuner.language.words import N_, _, ngettext
+from gputuner.model.advice import TRIES, TRIES_HELD, Confidence
 from gputuner.model.cards import CardState, Origin, Support
 from gputuner.model.events import Outcome
 from gputuner.model.points import Flag
 from gputuner.model.quantities import Limiter
-from gputuner.model.readings import Reason
+from gputuner.model.readings import Reason, Scalar
 
 REASONS: dict[Reason, str] = {
     Reason.NOT_SUPPORTED: N_("not supported by this card"),
@@ -121,6 +123,19 @@ def confidence(entry: Confidence, origin: Origin = Origin.MEASURED) -> str:
     if measured and origin is not Origin.MEASURED:
         return _(REHEARSED[origin])
     return _(CONFIDENCES[entry])
+
+
+def of_its_kind(params: Mapping[str, Scalar]) -> str:
+    """What came of such advice so far; empty where none was tried."""
+    hits, tries = params.get(TRIES_HELD), params.get(TRIES)
+    if not isinstance(hits, int) or not isinstance(tries, int):
+        return ""
+    told = ngettext(
+        "such advice came true in {hits} of {tries} try",
+        "such advice came true in {hits} of {tries} tries",
+        tries,
+    )
+    return told.format(hits=hits, tries=tries)
 
 
 def card_state(entry: CardState) -> str:

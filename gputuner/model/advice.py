@@ -8,6 +8,9 @@ from gputuner.model.cards import Origin
 from gputuner.model.change import Change
 from gputuner.model.readings import Scalar
 
+TRIES_HELD, TRIES = "tries_held", "tries"
+"""Params: of so many tries of advice of its kind that show it, in how many the gain came true (both or neither)."""
+
 
 class Confidence(StrEnum):
     """What an advice rests on (methods §10), strongest first."""
@@ -57,6 +60,8 @@ class Advice:
     """True if following it needs care (settings, hardware)."""
     rank: float = 0.0
     """Larger first: gain × probability, harmless before risky, free before paid."""
+    worth: float = 0.0
+    """The part of ``rank`` that is gain × probability."""
     change: Change | None = None
     """What it changes of a training, so that it can be tried; None: it is about the card or the owner's own acts."""
 

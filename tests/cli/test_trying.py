@@ -231,3 +231,40 @@ def test_what_does_not_go_together_is_refused(whole, words):
     code, _out, err = whole("advise", *words, card=None)
     assert code == 2
     assert err
+
+
+def failing(advice: str, session: str, origin: Origin = Origin.SIMULATED):
+    """Changes a try into one of another session whose gain did not come."""
+
+    def change(event):
+        if isinstance(event, RunStarted):
+            return replace(event, origin=origin)
+        if isinstance(event, PointMeasured) and event.point.metric == "advice_gain":
+            spread = replace(event.point.spread, median=0.0, ci95_low=-0.002, ci95_high=0.002)
+            params = {**event.point.params, "session": session, "advice": advice}
+            return replace(event, point=replace(event.point, value=0.0, params=params, spread=spread))
+        return event
+
+    return change
+
+
+def test_a_kind_of_advice_whose_gain_did_not_come_ranks_lower_in_the_next_run(whole, batch, tried):
+    """Four tries of the layout that gained nothing, on cards of this origin; on real ones they would say nothing."""
+    path = Path(tried["session_path"])
+    for number in range(4):
+        rewritten(path, f"20260102-00000{number}-try-real", failing(FORMAT, f"r{number}", Origin.MEASURED))
+    with SessionReader(batch) as reader:
+        before = next(a for a in reader.advice()[0] if a.id == FORMAT)
+    assert before.worth > 0
+    assert "tries" not in before.params
+    for number in range(4):
+        rewritten(path, f"20260102-00000{number}-try-fail", failing(FORMAT, f"s{number}"))
+    code, out, err = whole("batch", "bert", "--json", "--quiet")
+    assert code == 0, err
+    with SessionReader(session_of(out)) as reader:
+        after = next(a for a in reader.advice()[0] if a.id == FORMAT)
+    assert after.gain == before.gain
+    assert (after.params["tries_held"], after.params["tries"]) == (1, 5), "the one that came true, and these four"
+    assert after.worth == pytest.approx(before.worth * ((1 + 4 * 0.9) / 9) / 0.9)
+    _code, out, _err = whole("advise", session_of(out).stem)
+    assert "such advice came true in 1 of 5 tries" in out
