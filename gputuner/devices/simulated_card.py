@@ -1,6 +1,6 @@
 """One simulated card: its physics on a clock, its memory, its processes and the faults that befall it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gputuner.catalog import Catalog
@@ -10,6 +10,7 @@ from gputuner.devices.simulated_load import Load, iteration_s
 from gputuner.devices.simulated_models import derive
 from gputuner.devices.simulated_physics import CardPhysics
 from gputuner.devices.simulated_sensors import Sensors
+from gputuner.devices.simulated_sharing import Mode
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.errors import DeviceLost
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
@@ -108,6 +109,15 @@ class SimulatedCard:
             self.physics.loads.pop(worker_id, None)
         else:
             self.physics.loads[worker_id] = load
+        self.physics.disturbed()
+
+    def share_by(
+        self, mode: Mode, thread_shares: Mapping[str, float] | None = None, priorities: Mapping[str, int] | None = None
+    ) -> None:
+        """Let the loads share the card in this way from now on; shares of the SMs and priorities by worker."""
+        self.physics.sharing = replace(
+            self.physics.sharing, mode=mode, thread_shares=thread_shares or {}, priorities=priorities or {}
+        )
         self.physics.disturbed()
 
     def iterations(self, worker_id: str) -> float:

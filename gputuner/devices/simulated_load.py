@@ -1,6 +1,5 @@
 """What a workload asks of a simulated card per iteration, and how cards share their time among loads."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -26,6 +25,24 @@ class Load:
     """Pipes and memory work at the same time (one large kernel); False: one after the other (many small kernels)."""
     tensor: bool = True
     """Uses the tensor pipes (for the counters)."""
+    waits: float = 0.0
+    """How often in an iteration the host waits for the card: what another process takes then is time lost."""
+    grip: float = 0.0
+    """Share of its gaps (the card has nothing of it to do) for which it keeps the card from other processes."""
+    kernels: float = 0.0
+    """Kernels of an iteration that wait for room on the SMs; of a few large ones it does not matter."""
+    block_s: float = 0.0
+    """How long its blocks hold an SM before another process's can start there."""
+    fill: float = 1.0
+    """Share of the SMs that its kernels fill."""
+    l2_bytes: float = 0.0
+    """Traffic that its last-level cache serves while that is its own."""
+    l2_resident_bytes: float = 0.0
+    """What it keeps there."""
+    link_s: float = 0.0
+    """Seconds for which it uses the link to the host."""
+    host_cores: float = 1.0
+    """Cores it keeps busy for ``host_s``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,40 +68,18 @@ def _softmax(a: float, b: float) -> float:
     return top * ((a / top) ** 8 + (b / top) ** 8) ** 0.125
 
 
+CACHE_OVER_DRAM = 3.2
+"""Bandwidth of the last cache over that of DRAM (published sweeps: 2.5 to 5)."""
+
+
 def busy_s(load: Load, clock_hz: float, bandwidth: float) -> tuple[float, float, float]:
     """Seconds per iteration: busy, pipes alone, memory alone (``bandwidth`` in bytes/s)."""
     compute, dram = load.compute_cycles / clock_hz, load.dram_bytes / bandwidth
-    working = _softmax(compute, dram) if load.overlapped else compute + dram
+    fetched = max(dram, load.l2_bytes / (CACHE_OVER_DRAM * bandwidth))
+    working = _softmax(compute, fetched) if load.overlapped else compute + fetched
     return load.fixed_s + working, compute, dram
 
 
 def iteration_s(load: Load, clock_hz: float, bandwidth: float) -> float:
     """Seconds per iteration of a load that has the card to itself."""
     return _softmax(load.host_s, busy_s(load, clock_hz, bandwidth)[0])
-
-
-def shares(loads: Mapping[str, Load], clock_hz: float, bandwidth: float) -> dict[str, Share]:
-    """Time slicing: every load gets what it wants while the card has time for all, else equal shares.
-
-    With two launch-bound loads that want half of the time each neither slows; two saturated ones halve.
-    """
-    times = {name: busy_s(load, clock_hz, bandwidth) for name, load in loads.items()}
-    wanted = {name: times[name][0] / _softmax(load.host_s, times[name][0]) for name, load in loads.items()}
-    granted = _fill(wanted)
-    found: dict[str, Share] = {}
-    for name, (busy, compute, dram) in times.items():
-        share = granted[name]
-        found[name] = Share(
-            iterations_per_s=share / busy, busy=share, compute=share * compute / busy, dram=share * dram / busy
-        )
-    return found
-
-
-def _fill(wanted: Mapping[str, float]) -> dict[str, float]:
-    """Divide one card's time: nobody gets more than wanted, nobody who wants more gets less than another."""
-    granted: dict[str, float] = {}
-    left = 1.0
-    for count, name in zip(range(len(wanted), 0, -1), sorted(wanted, key=lambda n: wanted[n]), strict=True):
-        granted[name] = min(wanted[name], left / count)
-        left -= granted[name]
-    return granted

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from gputuner.analysis.heat import HeatState, lag_step
 from gputuner.catalog.facts import CardFacts
-from gputuner.devices.simulated_load import Load, Share, shares
+from gputuner.devices.simulated_load import Load, Share
 from gputuner.devices.simulated_models import FAN_EXPONENT, STILL_AIR, SimulatedModel, fan_at
+from gputuner.devices.simulated_sharing import Sharing, shares
 from gputuner.model.quantities import LimitBit
 
 _HOLD_S = 0.1
@@ -42,6 +43,7 @@ class CardPhysics:
         self.model = model
         self.bandwidth = facts.memory_bandwidth_gb_s * 1e9 * model.copy_efficiency
         self.loads: dict[str, Load] = {}
+        self.sharing = Sharing(cache_bytes=facts.l2_mib * 2**20)
         self.contexts: set[str] = set()
         self.iterations: dict[str, float] = {}
         self.power_limit_w = model.power_limit_default_w
@@ -165,7 +167,7 @@ class CardPhysics:
 
     def _shares_at(self, clock_mhz: float) -> dict[str, Share]:
         ratio = self.model.memory_clock_compute_mhz / self.model.memory_clock_mhz
-        return shares(self.loads, clock_mhz * 1e6, self.bandwidth * ratio)
+        return shares(self.loads, clock_mhz * 1e6, self.bandwidth * ratio, self.sharing)
 
     def _leakage(self) -> float:
         return self.model.leakage_w * 2.0 ** ((self.core_c - 60.0) / 40.0)

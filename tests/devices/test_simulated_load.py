@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.devices.simulated_load import Load, iteration_s, shares
+from gputuner.devices.simulated_load import Load, iteration_s
+from gputuner.devices.simulated_sharing import shares
 
 HZ, BANDWIDTH = 1e9, 1e12
 
