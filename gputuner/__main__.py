@@ -40,6 +40,14 @@ def _front_end(arguments: list[str]) -> int:
             from gputuner.workloads.worker import main as worker
 
             return worker(arguments[1:])
+        case ["--commanded"]:
+            from gputuner.engine.commanded_child import main as commanded
+
+            return commanded(arguments[1:])
+        case ["--job", *rest]:
+            from gputuner.jobs.supervisor import main as supervisor
+
+            return supervisor(rest)
         case ["--version"]:
             from importlib.metadata import version
 
