@@ -99,11 +99,11 @@ class Performer:
     def _step(self, step: Step) -> StepResult:
         match step:
             case Work():
-                return self._timed(step.label, step.params, _expected_s(step), lambda: self._work((step,)))
+                return self._timed(step.label, step.params, _expected_s(step), lambda: self._work(step))
             case Together():
                 first = step.works[0]
                 params: dict[str, Scalar] = {**first.params, "jobs": len(step.works)}
-                return self._timed(step.label, params, _expected_s(first), lambda: self._work(step.works))
+                return self._timed(step.label, params, _expected_s(first), lambda: self._work(step))
             case Settle():
                 return self._timed(step.label, {}, step.at_most_s, lambda: self._settle(step.at_most_s))
             case Watch():
@@ -173,9 +173,9 @@ class Performer:
         """Seconds of the whole run that are left: at least those of the step in hand, however late the run is."""
         return step_s if self._end_ns is None else max(step_s, (self._end_ns - self._loop.now_ns()) / 1e9)
 
-    def _work(self, works: Sequence[Work]) -> StepResult:
+    def _work(self, step: Work | Together) -> StepResult:
         assert self._trials is not None, "an experiment that yields work must say needs_worker"
-        return self._trials.run(works)
+        return self._trials.run(step)
 
     def _watch(self, duration_s: float | None) -> StepResult:
         forever_ns = 2**62

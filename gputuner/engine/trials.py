@@ -1,21 +1,31 @@
 """One step of work: hand trials to workers, start them from a barrier, gather what they measured.
 
-A trial is *sent* → *armed* (set up and warm, waiting) → *running* → *ended* (result, failure, or worker gone).
+A trial is *sent* → *armed* (set up and warm, waiting) → *running* → *ended* (result, failure, or worker gone). Of jobs
+at once each is a trial of its own worker, or (mode ``streams``) all are one trial of one worker.
 """
 
-import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gputuner.engine import outcomes
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
 from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
 from gputuner.engine.progress import Progress, progress_of
-from gputuner.engine.workers import Workers, unusable_error
-from gputuner.model.codec import from_builtins
-from gputuner.model.errors import DeviceError, GputunerError, StoreError, WorkloadError
-from gputuner.model.steps import Done, Lost, OutOfMemory, Runtime, StepResult, Trial, UserCodeFailed, Work
+from gputuner.engine.workers import Kind, Workers, unusable_error
+from gputuner.model.errors import DeviceError, GputunerError, WorkloadError
+from gputuner.model.steps import (
+    Done,
+    JobFailed,
+    Lost,
+    OutOfMemory,
+    StepResult,
+    Together,
+    Trial,
+    UserCodeFailed,
+    Work,
+)
 
 SETUP_S = 120.0
 """Time for set-up and warm-up beyond the trial's own budget (building a model, autotuning, compiling)."""
@@ -25,9 +35,6 @@ EXIT_S = 10.0
 OOM_EXIT_CODE = 5
 START_FAILED = "worker_start_failed"
 HALF_MEASURE_S = 0.2
-OUTSIDE = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT")
-"""Signals that a process does not give itself."""
-TAIL_CHARS = 500
 
 
 @dataclass(slots=True)
@@ -38,6 +45,8 @@ class _Running:
     """Its progress is the step's."""
     armed: bool = False
     result: StepResult | None = None
+    ended_ns: int | None = None
+    """When the result came, if that was after the barrier had opened."""
 
 
 class Trials:
@@ -63,52 +72,61 @@ class Trials:
         self._spares = spares
         self._peers = peers or Peers(lambda: (), lambda _: None, None)
         self._count = 0
+        self._gone = False
+        """The barrier is open."""
+        self._alone = True
+        """No other job runs that a worker's start could disturb."""
         self._killed: set[tuple[str, str]] = set()
         """Works that a worker was killed at."""
         self.progressed: Callable[[Progress], None] = lambda _: None
         """Called when a trial goes on; of several at once the first alone tells."""
 
-    def run(self, works: Sequence[Work]) -> StepResult:
-        """Run one trial, or several at once from a barrier; the first failure is the outcome of all."""
-        runtime = works[0].runtime
+    def run(self, step: Work | Together) -> StepResult:
+        """Run one trial, or several at once from a barrier."""
+        if isinstance(step, Work):
+            step = Together(label=step.label, works=(step,), idle=step.idle)
+            return self._run(step, exactly=step.idle > 0)
+        return self._run(step, exactly=True)
+
+    def _run(self, step: Together, *, exactly: bool) -> StepResult:
+        works = step.works
         try:
             self._loop.safety.follow(self._peers.admit(works[0].peers))
         except GputunerError as err:
             return UserCodeFailed(message=str(err), traceback="", reason="peer_busy")
         try:
-            ids = self._take(works, runtime)
+            ids = self._take(step, exactly)
         except (DeviceError, WorkloadError) as err:
-            if runtime != "torch":
-                return _without_kernels(err)
+            if works[0].runtime != "torch":
+                return outcomes.without_kernels(err)
             if err.code != START_FAILED or self._workers.ready_message is None:
                 raise
             return Lost(message=str(err))  # others have started, so it was ended from outside
         self._peers.keep(works[0].peers)  # the worker that saw the others has ended by now
         cap_bytes = self._workers.cap_bytes(len(works))
+        self._gone, self._alone = False, len(works) == 1
         running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
         running[ids[0]].tells = True
         self._loop.safety.load_starts(self._loop.now_ns())
         try:
             self._until(running, lambda r: r.armed, SETUP_S)
-            if not any(r.result for r in running.values()):
+            failed = [r for r in running.values() if r.result]
+            if not failed or (step.partly and len(failed) < len(running)):
                 self._go(running)
                 self._until(running, lambda _: False, 0.0)
             else:
                 self._abandon(running)
         finally:
             self._loop.safety.load_ends()
-        return self._judge(running, works)
+        return self._judge(step, list(running.values()))
 
-    def _take(self, works: Sequence[Work], runtime: Runtime) -> list[str]:
-        fresh, memory_probe = any(w.fresh for w in works), any(w.memory_probe for w in works)
-        return self._workers.take(
-            len(works),
-            fresh=fresh,
-            memory_probe=memory_probe,
-            runtime=runtime,
-            peers=works[0].peers,
-            environment=works[0].environment,
-        )
+    def _take(self, step: Together, exactly: bool) -> list[str]:
+        """Workers for the works; idle ones beside them have opened their contexts."""
+        kinds = [_kind(work) for work in step.works]
+        idle = [kinds[0]] * step.idle
+        ids = self._workers.take([*kinds, *idle], fresh=any(work.fresh for work in step.works), exactly=exactly)
+        self._workers.open(ids[len(kinds) :])
+        return ids[: len(kinds)]
 
     def _send(self, worker: str, work: Work, cap_bytes: int | None) -> _Running:
         self._count += 1
@@ -140,8 +158,10 @@ class Trials:
             self.progressed(Progress(phase="idle", done_s=0.0, left_s=idle_s + measure_s))
             self._loop.pause(self._loop.now_ns() + int(idle_s * 1e9))
             self._loop.safety.load_starts(self._loop.now_ns())
+        self._gone = True
         for worker, r in running.items():
-            self._workers.send(worker, {"kind": "go", "id": r.trial_id})
+            if r.result is None:
+                self._workers.send(worker, {"kind": "go", "id": r.trial_id})
 
     def _until(self, running: dict[str, _Running], passed: Callable[[_Running], bool], setup_s: float) -> None:
         budget_s = max(r.work.budget_s for r in running.values())
@@ -153,19 +173,24 @@ class Trials:
                 return
             if item.worker in running:
                 self._on_item(item, running[item.worker])
+                self._stamp(running[item.worker])
             elif isinstance(item, WorkerGone):
                 self._workers.gone(item, "crashed")
+
+    def _stamp(self, r: _Running) -> None:
+        if r.result and self._gone and r.ended_ns is None:
+            r.ended_ns = self._loop.now_ns()
 
     def _on_item(self, item: FromWorker | WorkerGone, r: _Running) -> None:
         if isinstance(item, WorkerGone):
             self._workers.gone(item, "out_of_memory" if item.exit_code == OOM_EXIT_CODE else "crashed")
-            r.result = r.result or _lost(item)
+            r.result = r.result or outcomes.lost(item)
             return
         if item.message.get("kind") == "unusable":
             if r.work.runtime == "torch":
                 raise unusable_error(item.message)
             self._await_exit(item.worker, "finished")
-            r.result = _without_kernels(unusable_error(item.message))
+            r.result = outcomes.without_kernels(unusable_error(item.message))
             return
         if item.message.get("id") != r.trial_id:
             return
@@ -173,32 +198,21 @@ class Trials:
             case "armed":
                 r.armed = True
             case "result":
-                r.result = _done(item)
+                r.result = outcomes.done(item.message)
             case "failed":
-                r.result = self._failed(item, r.work.runtime)
+                r.result = self._failed(item, r.work)
             case "progress" if r.tells:
                 self.progressed(progress_of(item.message))
             case _:
                 pass
 
-    def _failed(self, item: FromWorker, runtime: Runtime) -> StepResult:
-        message = item.message
-        error, text = message.get("error"), str(message.get("message", ""))
-        free = message.get("free_bytes")
+    def _failed(self, item: FromWorker, work: Work) -> StepResult:
+        error = item.message.get("error")
         if error in ("out_of_memory", "sticky"):
             self._await_exit(item.worker, "out_of_memory" if error == "out_of_memory" else "crashed")
-            if self._spares and runtime == "torch":
+            if self._alone and self._spares and _kind(work) == Kind(memory_probe=work.memory_probe):
                 self._workers.start_one()
-        if error == "out_of_memory":
-            needed = message.get("needed_bytes")
-            return OutOfMemory(
-                message=text,
-                free_bytes=free if isinstance(free, int) else None,
-                needed_bytes=needed if isinstance(needed, int) else None,
-            )
-        if error == "sticky":
-            return Lost(message=text)
-        return UserCodeFailed(message=text, traceback=str(message.get("traceback", "")), reason=str(error))
+        return outcomes.failed(item.message)
 
     def _await_exit(self, worker: str, why: str) -> None:
         until_ns = self._loop.now_ns() + int(EXIT_S * 1e9)
@@ -217,33 +231,37 @@ class Trials:
         for worker, r in running.items():
             if r.result is None:
                 self._workers.end(worker, "killed")
-                r.result = Lost(message="no answer within the trial's time", hung=True)
+                r.result = outcomes.HUNG
+                self._stamp(r)
 
     def _abandon(self, running: dict[str, _Running]) -> None:
         for worker, r in running.items():
             if r.result is None:
                 self._workers.end(worker, "cancelled")
 
-    def _judge(self, running: dict[str, _Running], works: Sequence[Work]) -> StepResult:
-        results = [r.result for r in running.values() if r.result]
-        failure = next((r for r in results if not isinstance(r, Done)), None)
-        if isinstance(failure, Lost):
-            return self._first_kill(failure, works) or self._size_limit(failure, works) or failure
-        if failure is not None:
+    def _judge(self, step: Together, running: Sequence[_Running]) -> StepResult:
+        failures = [r.result for r in running if r.result and not isinstance(r.result, Done)]
+        if failures and (not step.partly or len(failures) == len(running)):
+            failure = failures[0]
+            if isinstance(failure, Lost):
+                return self._first_kill(failure, step.works) or self._size_limit(failure, step.works) or failure
             return failure
-        trials = tuple(t for r in results if isinstance(r, Done) for t in r.trials)
+        trials = tuple(t for r in running if isinstance(r.result, Done) for t in r.result.trials)
+        return replace(self._measured(trials, len(running)), failed=_failures(running))
+
+    def _measured(self, trials: Sequence[Trial], workers: int) -> Done:
+        """The trials with what the cards did meanwhile."""
         t0_ns, t1_ns = max(t.t0_ns for t in trials), min(t.t1_ns for t in trials)
         if t1_ns <= t0_ns:
             t0_ns, t1_ns = min(t.t0_ns for t in trials), max(t.t1_ns for t in trials)
         samples = self._loop.samples
-        whole = self._conditions(samples, t0_ns, t1_ns)
-        parts = tuple(self._conditions(samples, p.t0_ns, p.t1_ns) for p in trials[0].parts)
         windows = [(t0_ns, t1_ns), *((p.t0_ns, p.t1_ns) for p in trials[0].parts)]
-        peers, *part_peers = self._loop.safety.peers_seen(self._conditions, windows, self._workers.pids, len(works))
+        peers, *part_peers = self._loop.safety.peers_seen(self._conditions, windows, self._workers.pids, workers)
+        whole, *parts = [self._conditions(samples, *window) for window in windows]
         return Done(
-            trials=trials,
+            trials=tuple(trials),
             conditions=whole,
-            part_conditions=parts,
+            part_conditions=tuple(parts),
             peers=peers,
             part_peers=tuple(part_peers),
         )
@@ -276,30 +294,19 @@ class Trials:
             runtime=work.runtime,
             environment=work.environment,
         )
-        if isinstance(self.run([half]), Done):
+        if isinstance(self.run(half), Done):
             return OutOfMemory(message=lost.message, size_limit=True)
         return None
 
 
-def _without_kernels(err: DeviceError | WorkloadError) -> UserCodeFailed:
-    """Our own kernels cannot run here: a trial's outcome, not the end of the run."""
-    reason = "extra_missing" if err.code == "extra_missing" else "unsupported"
-    return UserCodeFailed(message=str(err), traceback="", reason=reason)
+def _kind(work: Work) -> Kind:
+    return Kind(memory_probe=work.memory_probe, runtime=work.runtime, environment=work.environment, peers=work.peers)
 
 
-def _lost(gone: WorkerGone) -> Lost:
-    """What is known of a worker that ended by itself: its signal or exit code, and its last words."""
-    try:
-        how = signal.Signals(-gone.exit_code).name if gone.exit_code < 0 else f"exit code {gone.exit_code}"
-    except ValueError:
-        how = f"signal {-gone.exit_code}"
-    tail = gone.stderr_tail[-TAIL_CHARS:].strip()
-    return Lost(message=f"{how}: {tail}" if tail else how, killed=how in OUTSIDE)
-
-
-def _done(item: FromWorker) -> StepResult:
-    fields = {k: v for k, v in item.message.items() if k not in ("kind", "id")}
-    try:
-        return Done(trials=(from_builtins(fields, Trial),))
-    except StoreError as err:
-        return Lost(message=f"the worker's answer cannot be read: {err}")
+def _failures(running: Sequence[_Running]) -> tuple[JobFailed, ...]:
+    """Those that failed, by their place."""
+    return tuple(
+        JobFailed(job=job, result=r.result, at_ns=r.ended_ns)
+        for job, r in enumerate(running)
+        if isinstance(r.result, OutOfMemory | UserCodeFailed | Lost)
+    )

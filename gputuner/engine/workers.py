@@ -4,12 +4,13 @@ Their kinds: torch for rates, torch for memory (``cpu`` only), and our own kerne
 trial of torch starts, which then has the card's memory to itself; one of torch, which is slow to start, stays idle
 beside a trial of kernels: it has emptied its cache, its context keeps some hundred MB.
 
-A worker is *starting* (imports torch) → *ready* → *gone*. Ending one climbs a ladder: message → grace → terminate the
-group → grace → kill; the rung that worked is told as an event.
+A worker is *starting* (imports torch) → *ready* → *gone*. Ending one climbs a ladder: message → grace → (a client of
+MPS: quieted by its server) → terminate the group → grace → kill; the rung that worked is told as an event.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
@@ -26,23 +27,40 @@ GRACE_S = 3.0
 KILLS = 5
 """A process that survives so many kills hangs inside the driver; nothing more can be done to it."""
 
-Kind = tuple[bool, Runtime, Variables, tuple[str, ...]]
-"""Whether it is asked for memory, what it runs, variables of its own, and the UUIDs of further cards that it sees."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What a worker is started as; one serves trials of its own kind alone."""
+
+    memory_probe: bool = False
+    """It is asked for memory, not for a rate."""
+    runtime: Runtime = "torch"
+    environment: Variables = ()
+    """Variables of its own."""
+    peers: tuple[str, ...] = ()
+    """UUIDs of further cards that it sees."""
+
+    def beside(self, other: "Kind") -> bool:
+        """Whether the two differ in no more than the cards they see."""
+        return (self.memory_probe, self.runtime, self.environment) == (
+            other.memory_probe,
+            other.runtime,
+            other.environment,
+        )
+
+
+PLAIN = Kind()
 
 
 @dataclass(slots=True)
 class _Slot:
     worker: Worker
-    memory_probe: bool = False
-    runtime: Runtime = "torch"
-    peers: tuple[str, ...] = ()
-    environment: Variables = ()
+    kind: Kind
     ready: bool = False
+    opened: bool = False
+    """It has said that its context is open."""
+    pid: int | None = None
     told_to_end: bool = False
-
-    @property
-    def kind(self) -> Kind:
-        return self.memory_probe, self.runtime, self.environment, self.peers
 
 
 class Workers:
@@ -67,42 +85,64 @@ class Workers:
         self.ready_message: Mapping[str, object] | None = None
         self.pids: set[int] = set()
         """Process numbers of all workers so far, ended ones too: a process table may be older than their end."""
+        self.variables: Variables = ()
+        """What every worker's environment holds beside that of its kind."""
+        self.quiet: Callable[[int], None] = lambda _: None
+        """Called with the process number of a worker that does not end by itself, before it is killed."""
 
-    def take(
-        self,
-        count: int = 1,
-        *,
-        fresh: bool = False,
-        memory_probe: bool = False,
-        runtime: Runtime = "torch",
-        peers: tuple[str, ...] = (),
-        environment: Variables = (),
-    ) -> list[str]:
-        """The ids of ``count`` ready workers; waits until they are.
+    def take(self, kinds: Sequence[Kind] = (PLAIN,), *, fresh: bool = False, exactly: bool = False) -> list[str]:
+        """The ids of ready workers, one for each of ``kinds`` in their order; waits until they are.
 
         On ``cpu`` a worker that is asked for memory is of another kind than one that is asked for rates
-        (``workloads.launch``); workers of one kind end before the other kind starts. Those of torch stay beside those
+        (``workloads.launch``); workers of other kinds end before one of torch starts. Those of torch stay beside those
         of our own kernels, which end before torch has its turn. One that sees ``peers`` (UUIDs of further cards) runs
         beside an idle one that sees its own card alone, and ends when another kind is asked for: it holds memory there.
         One with variables of its own (``environment``) is of another kind than one without.
+
+        Args:
+            kinds: of the workers that are wanted.
+            fresh: processes that have not run anything yet.
+            exactly: no further worker stays, of these kinds neither.
 
         Raises:
             DeviceError: the torch of this interpreter, or our own kernels, cannot use the card.
             WorkloadError: the worker does not start.
         """
-        memory_probe = memory_probe and self._card.is_cpu
-        kind: Kind = (memory_probe, runtime, environment, peers)
-        self._end_each(w for w, slot in self._slots.items() if slot.peers and slot.kind != kind)
-        if runtime == "torch":
-            self._end_each(w for w, slot in self._slots.items() if slot.kind[:3] != kind[:3])
-        if fresh:
-            self._end_each(self._of(kind)[:count])
-        while len(self._of(kind)) < count:
-            self.start_one(memory_probe=memory_probe, runtime=runtime, peers=peers, environment=environment)
-        ids = self._of(kind)[:count]
-        for worker_id in ids:
+        asked = [kind if self._card.is_cpu else replace(kind, memory_probe=False) for kind in kinds]
+        wanted = Counter(asked)
+        self._end_each(w for w, slot in self._slots.items() if slot.kind.peers and slot.kind not in wanted)
+        if any(kind.runtime == "torch" for kind in wanted):
+            self._end_each(w for w, slot in self._slots.items() if not any(slot.kind.beside(kind) for kind in wanted))
+        free: dict[Kind, list[str]] = {}
+        for kind, count in wanted.items():
+            if fresh:
+                self._end_each(self._of(kind)[:count])
+            if exactly:
+                self._end_each(self._of(kind)[count:])
+            while len(self._of(kind)) < count:
+                self.start_one(kind)
+            free[kind] = self._of(kind)[:count]
+        for worker_id in [worker_id for ids in free.values() for worker_id in ids]:
             self._await_ready(worker_id)
-        return ids
+        return [free[kind].pop(0) for kind in asked]
+
+    def open(self, worker_ids: Sequence[str]) -> None:
+        """Let workers open their contexts, which they then keep without a trial; waits until they have.
+
+        Raises:
+            DeviceError: the card cannot be opened.
+            WorkloadError: it does not come to an end.
+        """
+        waiting = [worker_id for worker_id in worker_ids if not self._slots[worker_id].opened]
+        for worker_id in waiting:
+            self._slots[worker_id].worker.send({"kind": "open"})
+        for worker_id in waiting:
+            self._await(worker_id, lambda slot: slot.opened)
+
+    def pid(self, worker_id: str) -> int | None:
+        """The process number of a worker that is ready."""
+        slot = self._slots.get(worker_id)
+        return None if slot is None else slot.pid
 
     def _of(self, kind: Kind) -> list[str]:
         return [worker_id for worker_id, slot in self._slots.items() if slot.kind == kind]
@@ -116,24 +156,18 @@ class Workers:
         """The memory that each of ``jobs`` trials at once may take; None: what there is."""
         return None if self._memory_cap_bytes is None else self._memory_cap_bytes // jobs
 
-    def start_one(
-        self,
-        *,
-        memory_probe: bool = False,
-        runtime: Runtime = "torch",
-        peers: tuple[str, ...] = (),
-        environment: Variables = (),
-    ) -> None:
+    def start_one(self, kind: Kind = PLAIN) -> None:
         """Start a worker without waiting for it."""
         self._started += 1
         worker_id = f"w{self._started}"
+        variables = (*self.variables, *kind.environment)
         try:
             worker = self._stage.spawn(
-                worker_id, self._card, self._memory_cap_bytes, memory_probe, runtime, peers, environment
+                worker_id, self._card, self._memory_cap_bytes, kind.memory_probe, kind.runtime, kind.peers, variables
             )
         except OSError as err:
             raise NoCard("worker_start_failed", str(err), exit_code=-1, message=str(err)) from err
-        self._slots[worker_id] = _Slot(worker, memory_probe, runtime, peers, environment)
+        self._slots[worker_id] = _Slot(worker, kind)
 
     def settle(self) -> None:
         """Wait until every started worker is ready, so that nothing imports while something is timed."""
@@ -163,6 +197,10 @@ class Workers:
         self._tell_to_end(slot)
         if not self._loop.forced and self._await_gone(worker_id, GRACE_S, why):
             return
+        if slot.pid is not None:
+            self.quiet(slot.pid)
+            if worker_id not in self._slots:  # it ended meanwhile
+                return
         slot.worker.terminate()
         if not self._loop.forced and self._await_gone(worker_id, GRACE_S, "terminated"):
             return
@@ -203,10 +241,13 @@ class Workers:
         return True
 
     def _await_ready(self, worker_id: str) -> None:
+        self._await(worker_id, lambda slot: slot.ready)
+
+    def _await(self, worker_id: str, reached: Callable[[_Slot], bool]) -> None:
         slot = self._slots[worker_id]
         until_ns = self._loop.now_ns() + int(START_S * 1e9)
         others: list[FromWorker | WorkerGone] = []
-        while not slot.ready:
+        while not reached(slot):
             item = self._loop.next(until_ns)
             if item is None:
                 self.end(worker_id, "killed")
@@ -235,11 +276,14 @@ class Workers:
             slot.ready = True
             pid = item.message.get("pid")
             if isinstance(pid, int):
+                slot.pid = pid
                 self.pids.add(pid)
-            if slot.runtime == "torch":
+            if slot.kind.runtime == "torch":
                 self.ready_message = item.message
+        elif kind == "opened":
+            slot.opened = True
         elif kind == "unusable":
-            if slot.runtime == "kernels":  # the run goes on without it
+            if slot.kind.runtime == "kernels":  # the run goes on without it
                 self.end(item.worker, "finished")
             raise unusable_error(item.message)
 

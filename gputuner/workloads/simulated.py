@@ -159,6 +159,8 @@ class SimulatedWorker:
                 free = self._free_bytes()
                 capped = {"capacity_bytes": free, "memory_cap_enforced": self._cap is not None, "allocator": ""}
                 self._tell(t_ns, "device", **device_facts(self._card), free_bytes=free, **capped)
+            if message.get("kind") == "open":
+                self._tell(t_ns, "opened")
             if message.get("kind") == "trial":
                 self._cap = message.get("memory_cap_bytes") or self._cap_at_start
                 self._begin(message, t_ns, t_ns + wait_ns)

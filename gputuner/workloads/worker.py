@@ -1,7 +1,7 @@
 """The worker: a process that runs trials on one device and speaks JSON lines with the engine.
 
-States: start → ``ready`` (or ``unusable``, exit 3) → waiting ⇄ trial (setup → warm-up → [armed → go] → measure →
-``result`` or ``failed``) → exit. After out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
+States: start → ``ready`` (or ``unusable``, exit 3) → waiting (``open`` → ``opened``) ⇄ trial (setup → warm-up →
+[armed → go] → measure → ``result`` or ``failed``) → exit. After out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
 
 A worker has one room: ``bodies`` (torch, in any Python) or ``kernels`` (our own kernels, in gputuner's own Python).
 
@@ -78,6 +78,8 @@ class Worker:
         try:
             if message["kind"] == "trial":
                 self._outbox.send(self._trial(message))
+            else:
+                self._outbox.send({"kind": "opened"})
         except StoppedError:
             self._fail(trial, "stopped", "stopped before anything was measured")
         except (Exception, SystemExit) as err:  # a recipe's own sys.exit is no end of ours

@@ -90,6 +90,8 @@ def main():
             case "go":
                 trial = waiting.pop(message["id"])
                 threading.Thread(target=behave, args=(trial,), daemon=True).start()
+            case "open":
+                say(kind="opened")
             case "exit":
                 if "deaf" not in sys.argv:
                     os._exit(0)
