@@ -18,6 +18,8 @@ class FakeNvml:
         self.folder = folder
         self.path = folder / "scenario.txt"
         self.log = folder / "calls.log"
+        self.state = folder / "state.txt"
+        self.journal = folder / "writes.log"
 
     def show(self, scenario: Scenario, *, log: bool = True, reload: bool = False) -> Path:
         """Let the library answer this scenario; ``reload``: it looks at every call whether it was replaced."""
@@ -32,6 +34,25 @@ class FakeNvml:
         if not self.log.exists():
             return []
         return [(int(d), name) for d, name in (line.split(" ", 1) for line in self.log.read_text().splitlines())]
+
+    def show_settable(self, scenario: Scenario) -> Path:
+        """As ``show``, for cards whose settings are changed: what is written lasts, and is noted."""
+        scenario.system |= {"state": str(self.state), "writes": str(self.journal)}
+        self.state.touch()
+        return self.show(scenario, log=False)
+
+    def writes(self) -> list[str]:
+        """Every call of a setter so far: device, name, arguments, return code."""
+        return self.journal.read_text().splitlines() if self.journal.exists() else []
+
+    def meddle(self, key: str, value: int, device: int = 0) -> None:
+        """Let another program change what the card shows."""
+        with open(self.state, "a") as file:
+            file.write(f"{device}\t{key}\tset\tv:{value}\n")
+
+    def reload_driver(self) -> None:
+        """The card forgets all that was set."""
+        self.state.write_text("")
 
     def environment(self, missing: tuple[str, ...] = ()) -> dict[str, str]:
         """Environment of a child process that meets this scenario."""

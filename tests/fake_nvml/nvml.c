@@ -9,6 +9,10 @@
  * The last answer repeats. What has no entry is not supported. The file is named by FAKE_NVML_SCENARIO and read at
  * initialisation and, with the system entry "reload", whenever it changes. The system entry "log" (s:HEX path) gets a
  * line per call. A handle that was never given out aborts the process, as the real library may crash on it.
+ *
+ * Setters answer as their entry says (v:0 done, v:1 done but without effect). What they change outlives the process: it
+ * is appended to the file of the system entry "state" as entries that replace those of the scenario, and each call looks
+ * whether that file has grown. The system entry "writes" gets a line per setter: DEVICE NAME ARGUMENTS = CODE.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -41,6 +45,8 @@ static off_t read_size;
 static ino_t read_inode;
 static char read_path[4096];
 static int reloading;
+static off_t state_size;
+static int writes_fd = -1;
 
 static unsigned hash(int dev, const char *key) {
     unsigned h = 2166136261u ^ (unsigned)dev * 16777619u;
@@ -56,7 +62,8 @@ static Entry *find(int dev, const char *key) {
 
 static void keep(Entry *e) {
     unsigned i = hash(e->dev, e->key);
-    while (table[i]) i = (i + 1) % SLOTS;
+    while (table[i] && (table[i]->dev != e->dev || strcmp(table[i]->key, e->key))) i = (i + 1) % SLOTS;
+    if (table[i]) e->type = table[i]->type;
     table[i] = e;
 }
 
@@ -126,6 +133,35 @@ static void read_scenario(int only_if_changed) {
     if (log_fd >= 0) close(log_fd);
     e = find(-1, "log");
     log_fd = e ? open(e->answers[0].text, O_WRONLY | O_APPEND | O_CREAT, 0644) : -1;
+    if (writes_fd >= 0) close(writes_fd);
+    e = find(-1, "writes");
+    writes_fd = e ? open(e->answers[0].text, O_WRONLY | O_APPEND | O_CREAT, 0644) : -1;
+    state_size = 0;
+}
+
+static void read_state(void) {
+    Entry *e = find(-1, "state");
+    struct stat st;
+    if (!e || stat(e->answers[0].text, &st) || st.st_size == state_size) return;
+    if (st.st_size < state_size) { read_scenario(0); e = find(-1, "state"); }
+    FILE *f = e ? fopen(e->answers[0].text, "r") : NULL;
+    char *line = NULL;
+    size_t room = 0;
+    if (!f) return;
+    while (getline(&line, &room, f) > 0) parse_line(line);
+    free(line);
+    fclose(f);
+    state_size = st.st_size;
+}
+
+static void change(int dev, const char *key, long long value) {
+    Entry *e = find(-1, "state");
+    char line[160];
+    if (!e) return;
+    int fd = open(e->answers[0].text, O_WRONLY | O_APPEND | O_CREAT, 0644);
+    int n = snprintf(line, sizeof line, "%d\t%s\tset\tv:%lld\n", dev, key, value);
+    if (fd < 0 || write(fd, line, (size_t)n) < 0) abort();
+    close(fd);
 }
 
 static void spend(double us) {
@@ -165,6 +201,7 @@ static int ask(int dev, const char *name, const char *arg_key, const char *alias
     Entry *e;
     int rc;
     if (reloading) read_scenario(1);
+    read_state();
     log_call(dev, arg_key ? arg_key : name);
     *out = &none;
     if (!started) return UNINITIALIZED;
@@ -494,4 +531,102 @@ int nvmlGpmMetricsGet(Metrics *m) { /* gpm(N): hundredths of a percent */
         m->metrics[i].value = m->metrics[i].rc ? 0 : (double)(long long)val(a, 0) / 100;
     }
     return OK;
+}
+
+/* --- setters ------------------------------------------------------------------------------------------------------ */
+
+static int set(void *h, const char *name, const char *arg_key, const char *arguments, int *effect) {
+    int dev = dev_of(h), rc;
+    Answer *a;
+    char line[200];
+    rc = ask(dev, name, arg_key, NULL, &a);
+    int n = snprintf(line, sizeof line, "%d %s%s%s = %d\n", dev, name + strlen("nvmlDevice"), *arguments ? " " : "", arguments, rc);
+    if (writes_fd >= 0 && write(writes_fd, line, (size_t)n) < 0) abort();
+    *effect = !rc && !val(a, 0);
+    return rc;
+}
+
+int nvmlDeviceSetPowerManagementLimit(void *h, uint mw) {
+    char args[32];
+    int effect;
+    snprintf(args, sizeof args, "%u", mw);
+    int rc = set(h, "nvmlDeviceSetPowerManagementLimit", NULL, args, &effect);
+    if (effect) {
+        change(dev_of(h), "nvmlDeviceGetPowerManagementLimit", mw);
+        change(dev_of(h), "nvmlDeviceGetEnforcedPowerLimit", mw);
+        change(dev_of(h), "field(190)", mw);
+    }
+    return rc;
+}
+#define SET_CLOCKS(kind) \
+    int nvmlDeviceSet##kind##LockedClocks(void *h, uint low, uint high) { \
+        char args[48]; int effect; \
+        snprintf(args, sizeof args, "%u %u", low, high); \
+        return set(h, "nvmlDeviceSet" #kind "LockedClocks", NULL, args, &effect); \
+    } \
+    int nvmlDeviceReset##kind##LockedClocks(void *h) { \
+        int effect; \
+        return set(h, "nvmlDeviceReset" #kind "LockedClocks", NULL, "", &effect); \
+    }
+SET_CLOCKS(Gpu) SET_CLOCKS(Memory)
+
+typedef struct { uint version, type, pstate; int mhz, low, high; } Offset;
+int nvmlDeviceGetClockOffsets(void *h, Offset *o) { /* offset, lowest, highest */
+    GETA(h, "nvmlDeviceGetClockOffsets", o->type, NULL);
+    char at[64];
+    if (o->version != (sizeof *o | 1u << 24)) return 25;
+    snprintf(at, sizeof at, "offset(%u)", o->type);
+    Entry *e = find(dev_of(h), at);
+    o->mhz = e ? (int)(long long)val(&e->answers[0], 0) : (int)(long long)val(a, 0);
+    o->low = (int)(long long)val(a, 1), o->high = (int)(long long)val(a, 2);
+    return OK;
+}
+int nvmlDeviceSetClockOffsets(void *h, Offset *o) {
+    char args[48], at[64];
+    int effect;
+    if (o->version != (sizeof *o | 1u << 24)) return 25;
+    snprintf(args, sizeof args, "%u %u %d", o->type, o->pstate, o->mhz);
+    int rc = set(h, "nvmlDeviceSetClockOffsets", NULL, args, &effect);
+    snprintf(at, sizeof at, "offset(%u)", o->type);
+    if (effect) change(dev_of(h), at, o->mhz);
+    return rc;
+}
+UA(nvmlDeviceGetFanControlPolicy_v2) UA(nvmlDeviceGetTargetFanSpeed) U2(nvmlDeviceGetMinMaxFanSpeed)
+int nvmlDeviceSetFanSpeed_v2(void *h, uint fan, uint percent) {
+    char args[48], key[96];
+    int effect;
+    snprintf(args, sizeof args, "%u %u", fan, percent);
+    snprintf(key, sizeof key, "nvmlDeviceSetFanSpeed_v2(%u)", fan);
+    int rc = set(h, "nvmlDeviceSetFanSpeed_v2", key, args, &effect);
+    if (!effect) return rc;
+    snprintf(key, sizeof key, "nvmlDeviceGetFanControlPolicy_v2(%u)", fan);
+    change(dev_of(h), key, 1);
+    snprintf(key, sizeof key, "nvmlDeviceGetTargetFanSpeed(%u)", fan);
+    change(dev_of(h), key, percent);
+    return rc;
+}
+int nvmlDeviceSetDefaultFanSpeed_v2(void *h, uint fan) {
+    char args[32], key[96];
+    int effect;
+    snprintf(args, sizeof args, "%u", fan);
+    snprintf(key, sizeof key, "nvmlDeviceSetDefaultFanSpeed_v2(%u)", fan);
+    int rc = set(h, "nvmlDeviceSetDefaultFanSpeed_v2", key, args, &effect);
+    snprintf(key, sizeof key, "nvmlDeviceGetFanControlPolicy_v2(%u)", fan);
+    if (effect) change(dev_of(h), key, 0);
+    return rc;
+}
+static int clocks(void *h, const char *name, uint *count, uint *out) {
+    GET(h, name, NULL);
+    uint n = (uint)a->count;
+    if (!out || *count < n) { *count = n; return n ? SMALL : OK; }
+    for (uint i = 0; i < n; i++) out[i] = (uint)val(a, (int)i);
+    *count = n;
+    return OK;
+}
+int nvmlDeviceGetSupportedMemoryClocks(void *h, uint *count, uint *out) {
+    return clocks(h, "nvmlDeviceGetSupportedMemoryClocks", count, out);
+}
+int nvmlDeviceGetSupportedGraphicsClocks(void *h, uint memory, uint *count, uint *out) {
+    (void)memory;
+    return clocks(h, "nvmlDeviceGetSupportedGraphicsClocks", count, out);
 }

@@ -173,6 +173,27 @@ def _line(device: int, call: str, value: Any, costs: Mapping[str, float]) -> str
     return "\t".join([str(device), call, ";".join(flags), *(_answer(call, answer) for answer in answers)])
 
 
+def settable(index: int = 0, **calls: Any) -> Calls:
+    """Calls of an ordinary card whose settings can be changed by whoever asks."""
+    base: Calls = {
+        "nvmlDeviceSetPowerManagementLimit": 0,
+        "nvmlDeviceSetGpuLockedClocks": 0,
+        "nvmlDeviceResetGpuLockedClocks": 0,
+        "nvmlDeviceSetMemoryLockedClocks": 0,
+        "nvmlDeviceResetMemoryLockedClocks": 0,
+        "nvmlDeviceSetClockOffsets": 0,
+        "nvmlDeviceGetClockOffsets(0)": [0, -1000, 1000],
+        "nvmlDeviceGetClockOffsets(2)": [0, -2000, 6000],
+        "nvmlDeviceSetFanSpeed_v2": 0,
+        "nvmlDeviceSetDefaultFanSpeed_v2": 0,
+        "nvmlDeviceGetFanControlPolicy_v2": 0,
+        "nvmlDeviceGetMinMaxFanSpeed": [30, 100],
+        "nvmlDeviceGetSupportedMemoryClocks": [9751, 5001, 405],
+        "nvmlDeviceGetSupportedGraphicsClocks": [2100, 1500, 1200, 300, 210],
+    }
+    return card(index, **(base | calls))
+
+
 class Scenario:
     """A machine: its cards, driver and faults. ``text()`` is the scenario file."""
 
