@@ -36,8 +36,10 @@ class _Entry:
 class BarKey:
     """Lays entries out and paints them."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, mark: str = "") -> None:
+        """``mark``: what the small triangle means; empty: the sheet's figure."""
         self._theme = theme
+        self._mark = mark
         self._marks = BarMarks(theme)
         self._entries: tuple[_Entry, ...] = ()
 
@@ -51,7 +53,7 @@ class BarKey:
         marks = self._marks
         entries = (
             (there.peak, _("peak at its clock"), lambda p, x, y: marks.peak(p, x + 8, y - 2)),
-            (there.sheet, _("sheet"), lambda p, x, y: marks.triangle(p, x + 8, y + 7)),
+            (there.sheet, self._mark or _("sheet"), lambda p, x, y: marks.triangle(p, x + 8, y + 7)),
             (there.published, _("published"), lambda p, x, y: marks.band(p, x + 1, x + 13, None, y - 12)),
             (there.cold, _("from cold"), self._bar(hollow=True)),
             (there.other, _("the other run"), self._bar(hollow=False)),

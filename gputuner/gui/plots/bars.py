@@ -69,8 +69,8 @@ class Bars(QWidget):
     Notes are never given up: names are cut first (hovering tells them), then bars become narrow.
     """
 
-    def __init__(self, theme: Theme, *, keyed: bool = False) -> None:
-        """Nothing yet; ``keyed``: a key of the marks stands above the bars."""
+    def __init__(self, theme: Theme, *, keyed: bool = False, mark: str = "") -> None:
+        """Nothing yet; ``keyed``: a key of the marks stands above the bars, ``mark``: what a triangle means there."""
         super().__init__()
         self._theme = theme
         self._keyed = keyed
@@ -80,7 +80,7 @@ class Bars(QWidget):
         self._at = 0
         self._stretch = 1.0
         self._font = painted(TEXT_SMALL)
-        self._marks, self._key = BarMarks(theme), BarKey(theme)
+        self._marks, self._key = BarMarks(theme), BarKey(theme, mark)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 

@@ -91,9 +91,12 @@ class Rows(QAbstractTableModel):
 class Table(QTableView):
     """A quiet read-only table."""
 
-    def __init__(self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24) -> None:
+    def __init__(
+        self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24, rows: Rows | None = None
+    ) -> None:
+        """An empty table; ``rows``: its model where that is of another kind."""
         super().__init__()
-        self.rows = Rows(theme, columns)
+        self.rows = rows or Rows(theme, columns)
         self._wanted: tuple[str, bool] | None = None
         self.verticalScrollBar().actionTriggered.connect(self._let_go)
         self.setModel(self.rows)
