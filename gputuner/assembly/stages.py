@@ -16,7 +16,7 @@ from gputuner.model.fingerprint import HostFingerprint
 from gputuner.telemetry.feed import Feed
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.replayed import ReplayFeed
-from gputuner.workloads.launch import kernels_command, worker_command, worker_environment
+from gputuner.workloads.launch import command_environment, kernels_command, worker_command, worker_environment
 
 Host = Callable[[], HostFingerprint]
 
@@ -45,6 +45,10 @@ def wall_stage(
         environment=lambda card, probe: worker_environment(device_uuid(card), os.environ, memory_probe=probe),
         sampling_hz=rates.fast_hz,
         kernels_command=lambda card, cap_bytes: kernels_command(child_command(), cap_bytes),
+        commanded=(
+            [*child_command(), "--commanded"],
+            lambda card: command_environment(device_uuid(card), os.environ),
+        ),
     )
 
 

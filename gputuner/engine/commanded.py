@@ -26,7 +26,7 @@ PATIENCE_S = 120.0
 """Without an optimizer step for so long after its start a command is taken to make none that can be seen."""
 GRACE_S = 10.0
 """After SIGTERM a command may write a checkpoint, for so long."""
-CHILD_S = 8.0
+CHILD_S = 10.0
 """What our child may need beyond that, to end what was left after SIGKILL."""
 
 

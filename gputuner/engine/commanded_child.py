@@ -26,6 +26,8 @@ from gputuner.workloads.wire import EXIT_OK, EXIT_OUT_OF_MEMORY, Message, decode
 
 LOOK_S = 0.2
 WARMUP_S = 2.0
+QUIETED_S = 3.0
+"""Within this time a client of MPS ends that its server has let go."""
 LEAST_STEPS = 3
 """A window is made longer until it holds so many steps, within the trial's budget."""
 SETTLES_S = 10.0
@@ -292,7 +294,18 @@ def _serve(order: Order, requests: Requests, outbox: Told) -> int:
     except Ending:
         return EXIT_OK
     finally:
-        tree.end(order.grace_s, lambda: requests.hurry)
+        tree.end(order.grace_s, lambda: requests.hurry, lambda pids: _tell_stubborn(pids, outbox))
+
+
+def _tell_stubborn(pids: Sequence[int], outbox: Told) -> float:
+    """Let the engine quiet what is about to be killed, where its server may be hurt by that; seconds to wait for it."""
+    if "CUDA_MPS_PIPE_DIRECTORY" not in os.environ:
+        return 0.0
+    try:
+        outbox.send({"kind": "stubborn", "pids": list(pids)})
+    except Ending:
+        return 0.0
+    return QUIETED_S
 
 
 def _refuse(order: Order, message: str, requests: Requests, outbox: Told) -> int:

@@ -65,17 +65,27 @@ class Tree:
         self._reap()
         return self._exit_code
 
-    def end(self, grace_s: float, hurry: Callable[[], bool]) -> None:
-        """SIGTERM to all of it, and SIGKILL to what is left after ``grace_s`` or once ``hurry`` says so."""
+    def end(
+        self, grace_s: float, hurry: Callable[[], bool], stubborn: Callable[[list[int]], float] = lambda _: 0.0
+    ) -> None:
+        """SIGTERM to all of it, and SIGKILL to what is left after ``grace_s`` or once ``hurry`` says so.
+
+        ``stubborn`` is told of those that are to be killed, and says how long (s) they still have to end.
+        """
         signal_all(self.pid, self._left(), signal.SIGTERM)
-        until_s = time.monotonic() + grace_s
-        while self._lives() and time.monotonic() < until_s and not hurry():
-            time.sleep(POLL_S)
+        self._await(grace_s, hurry)
+        if self._lives():
+            self._await(stubborn([each.pid for each in self._left()]), hurry)
         until_s = time.monotonic() + KILLED_S
         while self._lives() and time.monotonic() < until_s:
             signal_all(self.pid, self._left(), SIGKILL)
             time.sleep(POLL_S)
         self._reap()
+
+    def _await(self, seconds: float, hurry: Callable[[], bool]) -> None:
+        until_s = time.monotonic() + seconds
+        while self._lives() and time.monotonic() < until_s and not hurry():
+            time.sleep(POLL_S)
 
     def _lives(self) -> bool:
         self._reap()

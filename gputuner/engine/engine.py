@@ -5,6 +5,7 @@ States of a run: *starting* (admission; errors are raised to the caller, nothing
 """
 
 import secrets
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from gputuner.model.errors import NoCard
 from gputuner.model.events import Event
 from gputuner.model.samples import CardProcesses
 from gputuner.model.steps import private_folders
+from gputuner.sessions.files import output_folder
 
 PROCESS_TABLE_WAIT_S = 8.0
 
@@ -106,6 +108,7 @@ class Engine:
             teller=teller,
             knowledge=self._knowledge,
             version=version("gputuner"),
+            logs=output_folder(store.path if store else Path(tempfile.gettempdir(), run_id)),
             data_dir=self._data_dir,
         )
 

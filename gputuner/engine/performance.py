@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gputuner.engine import admission
+from gputuner.engine.commanded import commands_of, told_commands
 from gputuner.engine.fingerprints import fingerprint
 from gputuner.engine.knowledge import Knowledge
 from gputuner.engine.loop import Interrupted, Loop
@@ -50,6 +51,8 @@ class Performance:
     teller: Teller
     knowledge: Knowledge
     version: str
+    logs: Path
+    """The folder for what commands of the user's write; made where there are any."""
     data_dir: Path | None = None
     """Where further cards are locked; None: nowhere."""
     _ending: dict[str, object] = field(default_factory=lambda: {})
@@ -88,7 +91,7 @@ class Performance:
         self.teller.tell(
             RunStarted,
             experiment=self.spec.name,
-            spec=told_spec(to_builtins(self.spec)),
+            spec=told_commands(told_spec(to_builtins(self.spec))),
             fingerprint=found,
             cards=self.cards,
             clock=self.stage.clock_kind,
@@ -126,7 +129,15 @@ class Performance:
         if self.spec.limited():
             most_s = self.spec.expected_s() * OVERTIME + OVERTIME_S
             loop.deadline_ns = self.stage.clock.now_ns() + int(most_s * 1e9)
-        trials = Trials(loop, workers, conditions, self.options.seed, spares=not card.is_cpu, peers=peers)
+        trials = Trials(
+            loop,
+            workers,
+            conditions,
+            self.options.seed,
+            spares=not card.is_cpu,
+            peers=peers,
+            commands=commands_of(self.spec, self.logs),
+        )
         self._perform(Performer(loop, trials, self._tell, self.shared), context, loop)
 
     def _watch(self, card: CardInfo, loop: Loop, found: Fingerprint) -> None:

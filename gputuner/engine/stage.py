@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from gputuner.devices.protocol import Clock, WallClock
+from gputuner.engine.commanded import CommandedProcess
 from gputuner.engine.inbox import Inbox, Item, TickArrived, WallInbox
 from gputuner.engine.processes import ProcessWorker
 from gputuner.model.cards import CardInfo, Origin
@@ -97,8 +98,9 @@ class Stage(Protocol):
     ) -> Worker:
         """Start a worker for one card.
 
-        ``memory_probe``: one that is asked for memory, not for rates. ``runtime``: torch, or our own kernels.
-        ``peers``: UUIDs of further cards that it sees behind its own. ``environment``: variables of its own.
+        ``memory_probe``: one that is asked for memory, not for rates. ``runtime``: torch, our own kernels, or a command
+        of the user's. ``peers``: UUIDs of further cards that it sees behind its own. ``environment``: variables of its
+        own.
         """
         ...
 
@@ -125,8 +127,13 @@ class WallStage:
         environment: EnvironmentFor,
         sampling_hz: float,
         kernels_command: CommandFor | None = None,
+        commanded: tuple[Sequence[str], Callable[[CardInfo], Mapping[str, str]]] | None = None,
     ) -> None:
-        """Listen to ``feed`` until closed; ``kernels_command`` starts a worker for our own kernels (None: as torch)."""
+        """Listen to ``feed`` until closed; ``kernels_command`` starts a worker for our own kernels (None: as torch).
+
+        ``commanded``: what starts our child that runs a command of the user's, and the environment of both.
+        """
+        self._commanded = commanded
         self.clock: Clock = WallClock()
         self.inbox: Inbox = WallInbox()
         self.origin = feed.origin
@@ -172,6 +179,10 @@ class WallStage:
     ) -> Worker:
         """Start a child process that sees this card, and ``peers`` behind it, alone."""
         deliver: Callable[[Item], None] = self.inbox.put
+        if runtime == "command":
+            assert self._commanded is not None, "this stage runs no commands"
+            child, of_card = self._commanded
+            return CommandedProcess(worker_id, child, {**of_card(card), **dict(environment)}, deliver)
         command = self._commands[runtime](card, memory_cap_bytes)
         variables = {**with_peers(self._environment(card, memory_probe), peers), **dict(environment)}
         return ProcessWorker(worker_id, command, variables, deliver)

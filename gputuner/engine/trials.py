@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from gputuner.engine import outcomes
+from gputuner.engine.commanded import Commands
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
 from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
 from gputuner.engine.progress import Progress, progress_of
-from gputuner.engine.workers import Kind, Workers, unusable_error
+from gputuner.engine.workers import PLAIN, Kind, Workers, unusable_error
 from gputuner.model.errors import DeviceError, GputunerError, WorkloadError
 from gputuner.model.steps import (
     Done,
@@ -60,11 +61,14 @@ class Trials:
         seed: int,
         spares: bool,
         peers: Peers | None = None,
+        commands: Commands | None = None,
     ) -> None:
         """``spares``: start a replacement early, while the next trial is set up (never on ``cpu``).
 
-        ``peers`` admits and locks the further cards that a trial uses (None: there are none).
+        ``peers`` admits and locks the further cards that a trial uses (None: there are none). ``commands``: the
+        user's, for works that run one.
         """
+        self._commands = commands
         self._loop = loop
         self._workers = workers
         self._conditions = conditions
@@ -118,12 +122,13 @@ class Trials:
                 self._abandon(running)
         finally:
             self._loop.safety.load_ends()
+        self._workers.finish(worker for worker, r in running.items() if r.work.runtime == "command")
         return self._judge(step, list(running.values()))
 
     def _take(self, step: Together, exactly: bool) -> list[str]:
         """Workers for the works; idle ones beside them have opened their contexts."""
         kinds = [_kind(work) for work in step.works]
-        idle = [kinds[0]] * step.idle
+        idle = [kinds[0] if kinds[0].runtime != "command" else PLAIN] * step.idle
         ids = self._workers.take([*kinds, *idle], fresh=any(work.fresh for work in step.works), exactly=exactly)
         self._workers.open(ids[len(kinds) :])
         return ids[: len(kinds)]
@@ -145,9 +150,17 @@ class Trials:
                 "barrier": True,
                 "seed": self._seed,
                 "memory_cap_bytes": cap_bytes,
+                **self._order(work),
             },
         )
         return _Running(work=work, trial_id=trial_id)
+
+    def _order(self, work: Work) -> dict[str, object]:
+        """Of a command what its trial needs beyond others."""
+        if work.runtime != "command":
+            return {}
+        assert self._commands is not None, "an experiment that runs commands must have them"
+        return {"command": self._commands.order(work)}
 
     def _go(self, running: dict[str, _Running]) -> None:
         self._workers.settle()

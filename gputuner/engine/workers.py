@@ -11,7 +11,10 @@ MPS: quieted by its server) → terminate the group → grace → kill; the rung
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
+from gputuner.engine.commanded import CHILD_S
+from gputuner.engine.commanded import GRACE_S as COMMAND_GRACE_S
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
 from gputuner.engine.stage import Stage, Worker
@@ -61,6 +64,11 @@ class _Slot:
     """It has said that its context is open."""
     pid: int | None = None
     told_to_end: bool = False
+
+    @property
+    def grace_s(self) -> float:
+        """Time to end by itself: a command of the user's may write a checkpoint."""
+        return COMMAND_GRACE_S + CHILD_S if self.kind.runtime == "command" else GRACE_S
 
 
 class Workers:
@@ -195,7 +203,7 @@ class Workers:
         """Climb the ladder until the worker is gone."""
         slot = self._slots[worker_id]
         self._tell_to_end(slot)
-        if not self._loop.forced and self._await_gone(worker_id, GRACE_S, why):
+        if not self._loop.forced and self._await_gone(worker_id, slot.grace_s, why):
             return
         if slot.pid is not None:
             self.quiet(slot.pid)
@@ -210,6 +218,13 @@ class Workers:
                 return
         del self._slots[worker_id]
         self._tell(Warned, code="worker_unkillable", params={"worker": worker_id})
+
+    def finish(self, worker_ids: Iterable[str]) -> None:
+        """End those of these workers that are there, all at once."""
+        there = [worker_id for worker_id in worker_ids if worker_id in self._slots]
+        for worker_id in there:
+            self._tell_to_end(self._slots[worker_id])
+        self._end_each(there)
 
     def end_all(self, why: str) -> None:
         """End every worker; nothing interrupts this."""
@@ -238,6 +253,9 @@ class Workers:
                 return False
             if isinstance(item, WorkerGone):
                 self.gone(item, why if item.worker == worker_id else "crashed")
+            elif item.message.get("kind") == "stubborn":  # processes of a command that are about to be killed
+                for pid in cast("Sequence[int]", item.message.get("pids", ())):
+                    self.quiet(pid)
         return True
 
     def _await_ready(self, worker_id: str) -> None:

@@ -122,14 +122,15 @@ class Course:
         """Tell, each once, what takes the sense from a training's figures: a loss that is no number, half weights."""
         weights = trial.notes.get("half_weights")
         unknown = str(trial.notes.get("recipe_unknown", ""))
-        if trial.notes.get("loss_finite") is False and self._first(f"loss {precision}"):
+        if trial.notes.get("loss_finite") is False and self.first(f"loss {precision}"):
             yield from self.warn("loss_not_finite", precision=precision)
-        if isinstance(weights, str) and self._first("weights"):
+        if isinstance(weights, str) and self.first("weights"):
             yield from self.warn("half_weights", precision=weights)
-        if unknown and self._first("unknown"):
+        if unknown and self.first("unknown"):
             yield from self.warn("recipe_unknown", parts=unknown)
 
-    def _first(self, what: str) -> bool:
+    def first(self, what: str) -> bool:
+        """Whether ``what`` is said for the first time."""
         first = what not in self._told_sets
         self._told_sets.add(what)
         return first

@@ -1,6 +1,7 @@
 """The stored sessions of one data folder: listed, found, opened, exported, deleted."""
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from gputuner.model.errors import StoreError
 from gputuner.model.events import Outcome
 from gputuner.sessions.export import export
 from gputuner.sessions.failures import of_system, translated
-from gputuner.sessions.files import FOLDER, SUFFIX, companions
+from gputuner.sessions.files import FOLDER, SUFFIX, companions, output_folder
 from gputuner.sessions.lease import is_running, lock_path
 from gputuner.sessions.opening import open_session
 from gputuner.sessions.reader import SessionReader
@@ -136,6 +137,7 @@ class SessionLibrary:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 raise of_system(error, path) from error
+        shutil.rmtree(output_folder(path), ignore_errors=True)
 
     def _paths(self) -> tuple[Path, ...]:
         try:

@@ -88,6 +88,17 @@ def worker_environment(card_uuid: str, base: Mapping[str, str], *, memory_probe:
     return environment
 
 
+def command_environment(card_uuid: str, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command of the user's that sees exactly one card, and is otherwise as it was.
+
+    Args:
+        card_uuid: as for ``worker_environment``.
+        base: the environment that the user has given us.
+    """
+    seen = "" if card_uuid == CPU_CARD else card_uuid
+    return {**base, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": seen}
+
+
 def with_peers(environment: Mapping[str, str], peers: Sequence[str]) -> dict[str, str]:
     """The environment of a worker that sees further cards (UUIDs) behind its own: its device 0 stays the same."""
     seen = (environment.get("CUDA_VISIBLE_DEVICES", ""), *peers)
