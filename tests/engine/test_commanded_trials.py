@@ -1,0 +1,147 @@
+"""Commands of the user's as trials of a run: alone, beside a worker, failing, cancelled."""
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import psutil
+import pytest
+
+from gputuner.engine.engine import Engine
+from gputuner.engine.options import Options
+from gputuner.engine.stage import WallStage
+from gputuner.model.events import Event, Outcome, RunFinished, StepProgressed, WorkerExited
+from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.steps import Done, OutOfMemory, Plan, StepResult, Together, UserCodeFailed, Work
+from gputuner.sessions.files import output_folder
+from tests.engine.commanded_rig import CHILD, STEPS, python
+from tests.engine.rig import CARD, SCRIPT, HandFeed, MemoryStore
+
+TRAINING = python(STEPS + "    print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True)\n    train(10000)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mix:
+    """An experiment with commands, whose steps the test gives."""
+
+    name: ClassVar[str] = "scripted"
+    needs_worker: ClassVar[bool] = True
+    make: Callable[[], Plan] = field(repr=False)
+    commands: tuple[tuple[str, ...], ...]
+    folder: str
+
+    def plan(self, context: object) -> Plan:
+        return self.make()
+
+    def expected_s(self) -> float:
+        return 600.0
+
+    def limited(self) -> bool:
+        return True
+
+
+def command(number: int = 1, **params: float) -> Work:
+    return Work(
+        label="contend_alone",
+        workload="command",
+        params={"command": number, **params},
+        measure_s=0.5,
+        budget_s=30.0,
+        warmup_s=0.2,
+        runtime="command",
+    )
+
+
+BESIDE = Work(label="contend_alone", workload="scripted", params={}, measure_s=0.1, budget_s=5.0)
+
+
+def children() -> set[int]:
+    return {each.pid for each in psutil.Process().children(recursive=True)}
+
+
+def run(
+    folder: Path, commands: tuple[tuple[str, ...], ...], *steps: Work | Together, cancel_at: str = ""
+) -> tuple[list[StepResult], list[Event]]:
+    """The outcome of each step and what was told; cancelled once a step is at ``cancel_at``."""
+    seen: list[StepResult] = []
+
+    def plan() -> Plan:
+        for step in steps:
+            seen.append((yield step))  # noqa: PERF401  a comprehension cannot yield
+
+    def stage() -> WallStage:
+        return WallStage(
+            HandFeed(),
+            lambda: HostFingerprint(readings={}),
+            lambda card, cap: [sys.executable, str(SCRIPT)],
+            lambda card, probe: {},
+            2.0,
+            commanded=(CHILD, lambda card: {**os.environ, "CUDA_VISIBLE_DEVICES": card.uuid}),
+        )
+
+    before = children()
+    engine = Engine(stage, lambda run_id: MemoryStore(folder / run_id), folder)
+    started = engine.start(Mix(make=plan, commands=commands, folder=str(folder)), Options(cards=(CARD.uuid,)))
+    events: list[Event] = []
+    for event in started:
+        events.append(event)
+        if isinstance(event, StepProgressed) and event.phase == cancel_at:
+            started.cancel()
+    assert children() - before == set()
+    return seen, events
+
+
+def logs(events: list[Event], folder: Path) -> dict[str, str]:
+    """What the commands wrote, by the name of the file."""
+    return {file.name: file.read_text() for file in output_folder(folder / events[0].run_id).iterdir()}
+
+
+def test_a_command_beside_a_worker_gives_a_trial_of_its_own(tmp_path):
+    (alone, both), events = run(tmp_path, (TRAINING,), command(), Together(label="both", works=(BESIDE, command())))
+    assert isinstance(alone, Done)
+    assert isinstance(both, Done)
+    assert [len(done.trials) for done in (alone, both)] == [1, 2]
+    assert both.trials[0].work == {"flop": 1e9}
+    for trial in (alone.trials[0], both.trials[1]):
+        assert trial.work == {"samples": 8.0}
+        assert {round(seconds, 6) for seconds in trial.iteration_s} == {0.02}
+    exits = [event for event in events if isinstance(event, WorkerExited)]
+    assert {event.why for event in exits} == {"finished"}
+    assert len(exits) == 3
+    assert logs(events, tmp_path) == {"1-1.log": "GPU-test\n", "1-2.log": "GPU-test\n"}
+
+
+def test_alone_beside_an_idle_process_that_one_has_a_context_of_its_own(tmp_path):
+    (done,), events = run(tmp_path, (TRAINING,), Together(label="alone", works=(command(),), idle=2))
+    assert isinstance(done, Done)
+    assert sum(isinstance(event, WorkerExited) for event in events) == 3
+
+
+def test_one_that_fails_tells_its_exit_code_and_last_words_and_the_other_is_kept(tmp_path):
+    failing = python("print('about to', flush=True)\nraise SystemExit('no data')")
+    works = (BESIDE, command(2))
+    (alone, both), _ = run(tmp_path, (TRAINING, failing), command(2), Together(label="both", works=works, partly=True))
+    expected = UserCodeFailed(message="exit code 1", traceback="about to\nno data", reason="command_failed")
+    assert alone == expected
+    assert isinstance(both, Done)
+    assert len(both.trials) == 1
+    assert [(failed.job, failed.result) for failed in both.failed] == [(1, expected)]
+
+
+def test_one_without_memory_is_an_outcome_of_its_own(tmp_path):
+    short = python("raise MemoryError('CUDA out of memory')")
+    (alone, again), _ = run(tmp_path, (short, TRAINING), command(1), command(2))
+    assert isinstance(alone, OutOfMemory)
+    assert isinstance(again, Done)
+
+
+@pytest.mark.parametrize("phase", ["warmup", "measure"])
+def test_cancelled_while_it_runs_nothing_of_it_is_left(tmp_path, phase):
+    outcomes, events = run(tmp_path, (TRAINING,), command(), cancel_at=phase)
+    assert outcomes == []
+    finished = events[-1]
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome is Outcome.CANCELLED
