@@ -194,7 +194,7 @@ class Setup:
         """Refuse what no card here could run.
 
         Raises:
-            UsageError: the cards are replayed, a recipe meets simulated ones, or there is no such Python.
+            UsageError: the cards are replayed, a recipe or a command meets simulated ones, or there is no such Python.
         """
         if not spec.needs_worker:
             return
@@ -203,6 +203,8 @@ class Setup:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
         if self.simulate and own_recipe(spec):
             raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
+        if self.simulate and getattr(spec, "commands", ()):
+            raise UsageError("watch_real_only", "a command runs on real cards", option="--simulate")
 
     @cached_property
     def engine(self) -> Engine:
