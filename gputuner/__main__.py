@@ -48,6 +48,10 @@ def _front_end(arguments: list[str]) -> int:
             from gputuner.jobs.supervisor import main as supervisor
 
             return supervisor(rest)
+        case ["--helper"]:
+            from gputuner.devices.helper import main as helper
+
+            return helper(arguments[1:])
         case ["--version"]:
             from importlib.metadata import version
 

@@ -126,12 +126,12 @@ class SimulatedCard:
 
     def iteration_s(self, load: Load) -> float:
         """Seconds that one iteration takes at the present clocks, alone on the card."""
-        ratio = self.model.memory_clock_compute_mhz / self.model.memory_clock_mhz
-        return iteration_s(load, self.sm_clock_hz(), self.physics.bandwidth * ratio)
+        return iteration_s(load, self.sm_clock_hz(), self.physics.bandwidth * self.physics.memory_rate)
 
     def sm_clock_hz(self) -> float:
         """Effective SM clock now; while the card sleeps, the clock it would wake to."""
-        return (self.model.clock_max_mhz if self.physics.asleep else self.physics.clock_mhz) * 1e6
+        awake = self.physics.settings.sm_clock_mhz(self.model.clock_max_mhz)
+        return (awake if self.physics.asleep else self.physics.clock_mhz) * 1e6
 
     def set_process(self, worker_id: str, process: ProcessOnCard | None) -> None:
         """Show a process on the card and count its memory (None: it ended)."""

@@ -7,6 +7,7 @@ from gputuner.analysis.heat import HeatState, lag_step
 from gputuner.catalog.facts import CardFacts
 from gputuner.devices.simulated_load import Load, Share
 from gputuner.devices.simulated_models import FAN_EXPONENT, STILL_AIR, SimulatedModel, fan_at
+from gputuner.devices.simulated_settings import CardSettings
 from gputuner.devices.simulated_sharing import Sharing, shares
 from gputuner.model.quantities import LimitBit
 
@@ -47,7 +48,7 @@ class CardPhysics:
         self.contexts: set[str] = set()
         self.iterations: dict[str, float] = {}
         self.power_limit_w = model.power_limit_default_w
-        self.clock_lock_mhz: float | None = None
+        self.settings = CardSettings()
         self.air_c = self.air_target_c = model.air_c
         self.fan_stopped = False
         self.totals = Totals()
@@ -91,7 +92,12 @@ class CardPhysics:
         """Memory clock now (as NVML counts it: half the transfer rate)."""
         if self.asleep:
             return self.model.memory_clock_idle_mhz
-        return self.model.memory_clock_compute_mhz
+        return self.settings.memory_clock_mhz(self.model.memory_clock_compute_mhz)
+
+    @property
+    def memory_rate(self) -> float:
+        """Rate of the memory under load, as a share of its rated one."""
+        return self.settings.memory_clock_mhz(self.model.memory_clock_compute_mhz) / self.model.memory_clock_mhz
 
     @property
     def cooling(self) -> float:
@@ -155,7 +161,8 @@ class CardPhysics:
         self._quiet_s = 0.0 if self.loads else self._quiet_s + dt
         asleep = self.asleep
         if asleep:
-            self.clock_mhz, self.bits, self._shares = self.model.clock_idle_mhz, LimitBit.IDLE, {}
+            idle_mhz = self.settings.idle_clock_mhz(self.model.clock_idle_mhz)
+            self.clock_mhz, self.bits, self._shares = idle_mhz, LimitBit.IDLE, {}
             self._slow_mhz = self._allowed_mhz()
         else:
             self._control(dt)
@@ -166,8 +173,7 @@ class CardPhysics:
     # --- power and clock ------------------------------------------------------------------------------------------
 
     def _shares_at(self, clock_mhz: float) -> dict[str, Share]:
-        ratio = self.model.memory_clock_compute_mhz / self.model.memory_clock_mhz
-        return shares(self.loads, clock_mhz * 1e6, self.bandwidth * ratio, self.sharing)
+        return shares(self.loads, clock_mhz * 1e6, self.bandwidth * self.memory_rate, self.sharing)
 
     def _leakage(self) -> float:
         return self.model.leakage_w * 2.0 ** ((self.core_c - 60.0) / 40.0)
@@ -181,7 +187,7 @@ class CardPhysics:
         switching = sum(at[name].switching(load) for name, load in self.loads.items())
         traffic = min(1.0, sum(share.dram for share in at.values()))
         x = clock_mhz / model.clock_max_mhz
-        voltage = max(0.72, 0.6 + 0.4 * x)
+        voltage = max(0.72, 0.6 + 0.4 * self.settings.voltage_clock_mhz(clock_mhz) / model.clock_max_mhz)
         return (
             model.active_idle_w
             + leakage * voltage
@@ -215,7 +221,7 @@ class CardPhysics:
         start = self.model.boost_drop_from_c
         if start is not None:
             allowed -= 15.0 * max(0, int((self.core_c - start) / 6.0))
-        return min(allowed, self.clock_lock_mhz or allowed)
+        return self.settings.sm_clock_mhz(allowed)
 
     def _control(self, dt: float) -> None:
         """Choose the clock: boost table, power cap (slow), instant power limit, thermal control, hardware slowdown."""
@@ -238,7 +244,7 @@ class CardPhysics:
         clock = min(clock, thermal)
         bits = LimitBit.SW_POWER_CAP if power_limited and not by_heat else 0
         bits |= LimitBit.SW_THERMAL if by_heat else 0
-        bits |= LimitBit.USER_CLOCKS if self.clock_lock_mhz is not None and not bits else 0
+        bits |= LimitBit.USER_CLOCKS if self.settings.sm_lock_mhz is not None and not bits else 0
         if self._too_hot():
             clock *= 0.5
             bits |= LimitBit.HW_SLOWDOWN | LimitBit.HW_THERMAL
@@ -248,7 +254,7 @@ class CardPhysics:
     def _thermal_mhz(self, dt: float) -> float:
         """Clock that software thermal control allows: proportional-integral on the worse of core and memory margin."""
         excess = max(self.core_c - self.model.target_c, self.memory_c - self.model.memory_limit_c)
-        top = self.model.clock_max_mhz
+        top = self.model.clock_max_mhz + max(0.0, self.settings.core_offset_mhz)
         self._thermal_sum = min(0.7 * top, max(0.0, self._thermal_sum + _THERMAL_I * excess * dt))
         reduction = self._thermal_sum + (_THERMAL_P * excess if self._thermal_sum > 0 else 0.0)
         return max(0.2 * top, top - max(0.0, reduction)) if reduction > 0 else top + _SLACK_MHZ * 2
@@ -291,6 +297,8 @@ class CardPhysics:
     def _fan_target(self) -> float:
         if self.fan_stopped:
             return 0.0
+        if self.settings.fan is not None:
+            return self.settings.fan
         curve = self.model.fan_curve
         if curve is not None and self.model.zero_rpm:
             start = curve[0][0]

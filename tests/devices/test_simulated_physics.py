@@ -196,7 +196,7 @@ def test_average_power_trails_by_a_second_and_use_by_less():
 
 def test_a_clock_lock_shows_as_the_users_cap():
     card = physics("rtx-3090")
-    card.clock_lock_mhz = 1200
+    card.settings.sm_lock_mhz = (210, 1200)
     run(card, heavy(card, activity=0.5), 5)
     assert card.clock_mhz == pytest.approx(1200)
     assert card.bits == LimitBit.USER_CLOCKS
