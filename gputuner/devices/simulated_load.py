@@ -27,6 +27,8 @@ class Load:
     """Uses the tensor pipes (for the counters)."""
     waits: float = 0.0
     """How often in an iteration the host waits for the card: what another process takes then is time lost."""
+    serial: bool = False
+    """The host does nothing for the next burst before the card has done this one: its pauses hide nothing."""
     grip: float = 0.0
     """Share of its gaps (the card has nothing of it to do) for which it keeps the card from other processes."""
     kernels: float = 0.0

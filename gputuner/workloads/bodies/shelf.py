@@ -36,6 +36,7 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "loading": "recipe_loading:Loading",
     "numerics": "numerics:Numerics",
     "modules": "precision_modules:ModuleTimes",
+    "pressure": "pressure:make",
 }
 """Workload → module of this package and class in it (or what makes the body)."""
 

@@ -15,6 +15,7 @@ from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, mat
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
 from gputuner.workloads.simulated_costs.numerics import numerics
 from gputuner.workloads.simulated_costs.operations import attention, conv, launch
+from gputuner.workloads.simulated_costs.pressure import as_neighbour, pressure
 from gputuner.workloads.simulated_costs.probes import chase, regions
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
@@ -30,6 +31,7 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "gpt": gpt,
     "lstm": lstm,
     "llm": llm,
+    "pressure": pressure,
 }
 SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
     "matmul_search": matmul_search,
@@ -61,6 +63,7 @@ def settings_of(card: SimulatedCard, workload: str, params: Mapping[str, Scalar]
     if workload not in COSTS:
         raise UnsupportedOnChipError(f"a simulated worker has no workload {workload!r}")
     cost = COSTS[workload](card, {name: value for name, value in params.items() if name != ACCUMULATE})
+    cost = as_neighbour(card, workload, cost)
     return (Setting(params=dict(params), cost=_accumulated(cost, int(params.get(ACCUMULATE, 1)))),)
 
 
