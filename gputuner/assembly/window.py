@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gputuner.analysis.regression import Key, stored_spread
 from gputuner.analysis.session_spread import SessionSpread
-from gputuner.assembly import feeds
+from gputuner.assembly import feeds, tries
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.assembly.watching import WatchedRun
@@ -31,6 +31,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import NoCard, UsageError
 from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
+from gputuner.model.points import Point
 from gputuner.sessions.earlier import telling_spread
 from gputuner.sessions.library import Entry
 from gputuner.sessions.reader import SessionReader
@@ -109,6 +110,18 @@ class WindowPorts:
         chosen = self._chosen(cards)
         steps = tuple(s for card in chosen for s in self._setup.dry_run(fitted(spec, card), (card,), share=share))
         return Planned(steps=steps, expected_s=sum(s.expected_s for s in steps))
+
+    def start_try(self, session: str, name: str, folder: str, share: bool) -> Run:
+        """Try an advice of a stored session on its card.
+
+        Raises:
+            GputunerError: there is none such, it cannot be tried here, or it cannot start.
+        """
+        return tries.start_try(self._setup, session, name, folder, share=share)
+
+    def tries(self, session: str) -> Mapping[str, tuple[Point, Path]]:
+        """What came of a session's advice that was tried, by name."""
+        return tries.tries_of(self._setup, session)
 
     def start_record(self, cards: tuple[str, ...]) -> Run:
         """Record telemetry until cancelled.

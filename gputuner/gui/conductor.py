@@ -15,6 +15,7 @@ from gputuner.gui.questions import TRAINING
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
+from gputuner.gui.try_desk import TryDesk
 from gputuner.gui.watch_desk import WatchDesk
 from gputuner.model.events import Event, RunFinished
 from gputuner.telemetry.feed import Feed
@@ -53,7 +54,8 @@ class Conductor(QObject):
         self.benching = Desk(ports, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
-        self.desks = (self.tuning, *self.asking.values(), self.benching)
+        self.trying = TryDesk(ports, self.background, self)
+        self.desks = (self.tuning, *self.asking.values(), self.benching, self.trying)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed
         self.feed = self.home
@@ -64,7 +66,8 @@ class Conductor(QObject):
         self._second.setInterval(1000)
         self._second.timeout.connect(self.recording_changed)
         for desk in self.desks:
-            desk.kept.connect(self._remember_session)
+            if desk is not self.trying:  # it belongs to the run whose advice it tries, which stays the last one
+                desk.kept.connect(lambda run, desk=desk: self._remember_session(run, desk.folder))
         self.record_run.told.connect(self._record_told)
         self.record_run.refused.connect(self.failed)
         self.record_run.finished.connect(self._recording_over)
@@ -180,9 +183,10 @@ class Conductor(QObject):
         if isinstance(event, RunFinished) and self.record_run.run is not None:
             self._remember_session(self.record_run.run)
 
-    def _remember_session(self, run: Run) -> None:
+    def _remember_session(self, run: Run, folder: str = "") -> None:
         if run.session_path is not None:
             self.last_session = run.session_path
+        self.trying.remember_folder(run.run_id, folder)
 
     def _recording_over(self) -> None:
         self._recording_since = None

@@ -29,6 +29,8 @@ class Desk(QObject):
         self.state = RunState(self)
         self.thread_ = RunThread(self)
         self.last_planned: Planned | None = None
+        self.folder = ""
+        """Where the recipe of the last run lies; empty: it was of none."""
         self._question = 0
         self.thread_.told.connect(self._told)
         self.thread_.refused.connect(self.state.refuse)
@@ -37,6 +39,7 @@ class Desk(QObject):
     def start(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
         """Start the experiment in its thread; nothing happens while one runs."""
         if not self.thread_.busy:
+            self.folder = str(getattr(spec, "folder", "") or "")
             self.state.begin()
             start: Callable[[], Run] = lambda: self._ports.start(spec, cards, share)  # noqa: E731
             self.thread_.begin(start)

@@ -15,6 +15,7 @@ from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
 from gputuner.model.holders import Holder
 from gputuner.model.planned import Planned
+from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
 from gputuner.telemetry.feed import Feed
@@ -294,6 +295,18 @@ class Ports(Protocol):
         Raises:
             GputunerError: it could not start.
         """
+        ...
+
+    def start_try(self, session: str, name: str, folder: str, share: bool) -> Run:
+        """Try the advice ``name`` of the stored session (its id) on its card; ``folder``: where its recipe lies.
+
+        Raises:
+            GputunerError: there is none such, it cannot be tried here, or it cannot start.
+        """
+        ...
+
+    def tries(self, session: str) -> Mapping[str, tuple[Point, Path]]:
+        """What came of a session's advice that was tried: by name the gain's figure and the file of the try."""
         ...
 
     def start_record(self, cards: tuple[str, ...]) -> Run:

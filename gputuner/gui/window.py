@@ -22,8 +22,11 @@ from gputuner.gui.pages.watch import WatchPage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
 from gputuner.gui.questions import TRAINING
+from gputuner.gui.run_state import RunFacts
+from gputuner.gui.session_content import SessionContent
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import Choice, Theme, pick, qt_palette
+from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.hatch_strip import HatchStrip
 from gputuner.language import sentences
 from gputuner.language.words import _, set_language
@@ -75,7 +78,8 @@ class MainWindow(QMainWindow):
             desk.planned.connect(lambda planned, name=name: self.experiments[name].show_planned(planned))
             desk.plan_failed.connect(lambda err, name=name: self.experiments[name].show_preview_error(err))
         conductor.listed.connect(lambda entries: self.sessions.show_entries(entries))
-        conductor.opened.connect(lambda path, content: self.sessions.show_content(path, content))
+        conductor.opened.connect(self._show_content)
+        conductor.trying.changed.connect(self._show_tries)
         conductor.done.connect(self._said_done)
         conductor.failed.connect(self._said_failed)
         for desk in conductor.desks:
@@ -144,6 +148,12 @@ class MainWindow(QMainWindow):
             page.stop_wanted.connect(desk.stop)
             page.preview_wanted.connect(desk.preview)
             page.sessions_wanted.connect(self._show_last_session)
+            page.use_tries(self._tries)
+            page.advice.try_wanted.connect(
+                lambda session, advice, page=page: conductor.trying.begin(session, advice, page.setup.shared)
+            )
+            page.advice.stop_wanted.connect(conductor.trying.stop)
+            page.advice.trials_wanted.connect(self.open_file)
             if desk.last_planned is not None:
                 page.show_planned(desk.last_planned)
         self.sessions = SessionsPage(self.theme, conductor.others)
@@ -153,6 +163,10 @@ class MainWindow(QMainWindow):
         self.sessions.replay_wanted.connect(conductor.replay)
         self.sessions.delete_wanted.connect(conductor.delete_session)
         self.sessions.export_wanted.connect(conductor.export_session)
+        self.sessions.use_tries(self._tries)
+        self.sessions.try_wanted.connect(lambda session, advice: conductor.trying.begin(session, advice))
+        self.sessions.stop_try_wanted.connect(conductor.trying.stop)
+        self.sessions.trials_wanted.connect(self.open_file)
         self.sessions.tune_wanted.connect(lambda: self.show_page("tune"))
         self.sessions.bench_wanted.connect(lambda: self.show_page("bench"))
         self.pages: dict[str, QWidget] = {
@@ -162,6 +176,22 @@ class MainWindow(QMainWindow):
             "bench": self.bench,
             "sessions": self.sessions,
         }
+
+    def _tries(self, facts: RunFacts) -> Tries:
+        """How the advice of a run stands, to be tried on the cards that the window is about."""
+        return self.conductor.trying.tries(facts, self.ports.feed.origin)
+
+    def _show_tries(self) -> None:
+        shown = self.experiments.get(self.page)
+        if shown is not None:
+            shown.show_tries()
+        elif self.page == "sessions":
+            self.sessions.show_tries()
+
+    def _show_content(self, path: Path, content: SessionContent) -> None:
+        if content.facts.started is not None and content.facts.advice:
+            self.conductor.trying.learn(content.facts.started.run_id)
+        self.sessions.show_content(path, content)
 
     def _questions(self) -> dict[str, ExperimentPage]:
         """A page for each question that can be asked of a training."""

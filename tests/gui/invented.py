@@ -560,6 +560,41 @@ class ScriptedRun:
         self.released.set()
 
 
+def gain_of_try(session: str, advice: str, gain: float, half: float = 0.01, predicted: float = 0.91) -> Point:
+    """What a try of an advice gained."""
+    return Point(
+        id=f"gain-{advice}", card="GPU-4090", metric="advice_gain", workload="resnet50",
+        params={"session": session, "advice": advice}, value=gain, unit="fraction",
+        spread=Spread(n=16, median=gain, iqr=half, ci95_low=gain - half, ci95_high=gain + half),
+        extra={
+            "confidence": "measured", "predicted": predicted, "predicted_low": predicted - 0.05,
+            "predicted_high": predicted + 0.06, "trials": 16, "between_trials": 0.003, "same_card": True,
+        },
+    )  # fmt: skip
+
+
+def try_events(session: str, advice: str, gain: float, **more: float) -> list[Event]:
+    """The stream of a try: a trial of each side, and what it gained."""
+    card, seq = modded_4090(), itertools.count()
+    head = {"run_id": "t1", "t_ns": T0}
+    events: list[Event] = [
+        RunStarted(
+            **head, seq=next(seq), experiment="try", spec={"session": session, "advice": advice},
+            fingerprint=Fingerprint(host=HostFingerprint(readings={})), cards=(card,), clock=ClockKind.WALL,
+            origin=Origin.MEASURED, unix_s=1_780_000_000.0, version="0.1.0",
+        ),
+    ]  # fmt: skip
+    for number, side in enumerate(("base", "advised"), start=1):
+        told = {"index": number, "label": f"try_{side}"}
+        events.append(
+            StepStarted(**head, **told, seq=next(seq), total=2, params={}, expected_s=9.0, remaining_s=30.0 - number)
+        )
+        events.append(StepFinished(**head, **told, seq=next(seq), result="done"))
+    events.append(PointMeasured(**head, seq=next(seq), point=gain_of_try(session, advice, gain, **more)))
+    events.append(RunFinished(**head, seq=next(seq), outcome=Outcome.COMPLETED, exit_code=0))
+    return events
+
+
 # --- sessions ---------------------------------------------------------------------------------------------------------
 
 
@@ -664,6 +699,8 @@ class InMemoryPorts:
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []
         self.recorded: list[tuple[str, ...]] = []
+        self.tried: list[tuple[str, str, str, bool]] = []
+        self.known_tries: dict[str, dict[str, tuple[Point, Path]]] = {}
         self.recording = ScriptedRun([], session_path=None)
         self.entries: list[Entry] = []
         self.kept: dict[Path, KeptSession] = {}
@@ -696,6 +733,16 @@ class InMemoryPorts:
             PlannedStep(label=label, expected_s=10.0) for label in ("matmul", "matmul", "copy", "train_probe")
         )
         return Planned(steps=steps, expected_s=281.0)
+
+    def start_try(self, session: str, name: str, folder: str, share: bool) -> object:
+        self.tried.append((session, name, folder, share))
+        run = self.runs.pop(0)
+        if isinstance(run, Exception):
+            raise run
+        return run
+
+    def tries(self, session: str) -> dict[str, tuple[Point, Path]]:
+        return self.known_tries.get(session, {})
 
     def start_record(self, cards: tuple[str, ...]) -> object:
         self.recorded.append(cards)

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.gui.live import Live
 from gputuner.gui.pages.setup_panel import SetupPanel, SetupState
-from gputuner.gui.run_state import Phase, RunState
+from gputuner.gui.run_state import Phase, RunFacts, RunState
 from gputuner.gui.theme import Theme
+from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.notice import Notice
 from gputuner.gui.widgets.run_bar import RunBar
@@ -85,6 +86,7 @@ class ExperimentPage(QWidget):
         self.bar.stop_wanted.connect(self.stop_wanted)
         self.bar.open_wanted.connect(self.sessions_wanted)
         self.notice.acted.connect(self.start)
+        self._tries: Callable[[RunFacts], Tries] = lambda _facts: Tries()
         self.advice.evidence_wanted.connect(self._show_evidence)
         state.changed.connect(self._schedule)
         state.traced.connect(self._schedule)
@@ -143,6 +145,15 @@ class ExperimentPage(QWidget):
             self._centre.setStretch(1, 1)
             self._filler.deleteLater()
             self.refresh()
+
+    def use_tries(self, tries: Callable[[RunFacts], Tries]) -> None:
+        """``tries``: how the advice of the run that is shown stands."""
+        self._tries = tries
+        self.refresh()
+
+    def show_tries(self) -> None:
+        """Show anew how the advice stands."""
+        self.advice.show_tries(self._tries(self._state.facts))
 
     @property
     def can_start(self) -> bool:
@@ -212,6 +223,7 @@ class ExperimentPage(QWidget):
         title, more, button = self._message()
         self.notice.say(title, more, button)
         self.advice.show_advice(facts.advice, facts.questions, self._advice_hint())
+        self.show_tries()
         if self.result is not None:
             self.result.setVisible(self._shows_result())
             self.result.show_facts(facts)

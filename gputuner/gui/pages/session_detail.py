@@ -26,6 +26,7 @@ from gputuner.gui.results_text import measured_with
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import Band, SessionContent
 from gputuner.gui.theme import Theme
+from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import card, label
@@ -53,6 +54,7 @@ class SessionDetail(QWidget):
         self.result = tune_result(theme)
         self._results: dict[str, ResultView] = {"tune": self.result}
         self.advice = AdviceColumn()
+        self._tries: Callable[[RunFacts], Tries] = lambda _facts: Tries()
         self.warnings = Notice()
         advice_page = QWidget()
         advice_page.setProperty("role", "clear")
@@ -94,6 +96,15 @@ class SessionDetail(QWidget):
         """What is shown."""
         return self._content
 
+    def use_tries(self, tries: Callable[[RunFacts], Tries]) -> None:
+        """``tries``: how the advice of the session that is shown stands."""
+        self._tries = tries
+        self.show_tries()
+
+    def show_tries(self) -> None:
+        """Show anew how the advice stands."""
+        self.advice.show_tries(self._tries(self._content.facts) if self._content is not None else Tries())
+
     def show_view(self, name: str) -> None:
         """Show overview, figures or advice."""
         self.tabs[name].setChecked(True)
@@ -116,6 +127,7 @@ class SessionDetail(QWidget):
         told = dict.fromkeys(sentences.warning(w.code, w.params) for w in facts.warnings)
         self.warnings.say(_("Remarks of the run") if told else "", "\n".join(told))
         self.advice.show_advice(facts.advice, facts.questions, _("This session gave no advice"))
+        self.show_tries()
         for name, there in (("figures", bool(facts.points)), ("advice", bool(facts.advice or facts.questions or told))):
             self.tabs[name].setEnabled(there)
             if not there and self.tabs[name].isChecked():

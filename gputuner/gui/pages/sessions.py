@@ -12,9 +12,11 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout,
 from gputuner.gui.others import Others
 from gputuner.gui.ports import SessionEntry, SessionSummary
 from gputuner.gui.questions import question_words
+from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
 from gputuner.gui.theme import Theme
+from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.labels import Elided, card, label
 from gputuner.gui.widgets.notice import Notice
 from gputuner.gui.widgets.save import ask_where
@@ -50,12 +52,19 @@ class SessionsPage(QWidget):
     """Go and tune."""
     bench_wanted = Signal()
     """Go and measure benchmarks."""
+    try_wanted = Signal(str, str)
+    """Try an advice: the session's run id, the advice's name."""
+    stop_try_wanted = Signal()
+    """End the try and keep what was measured."""
+    trials_wanted = Signal(object)
+    """Show the session (path) with the trials of a try."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
         self.setProperty("role", "page")
         self._theme = theme
         self._others = others
+        self._tries: Callable[[RunFacts], Tries] = lambda _facts: Tries()
         self._entries: dict[str, SessionEntry] = {}
         self._listed = False
         self.detail: SessionDetail | None = None
@@ -164,12 +173,25 @@ class SessionsPage(QWidget):
             from gputuner.gui.pages.session_detail import SessionDetail
 
             self.detail = SessionDetail(self._theme, self._others)
+            self.detail.use_tries(self._tries)
+            self.detail.advice.try_wanted.connect(self.try_wanted)
+            self.detail.advice.stop_wanted.connect(self.stop_try_wanted)
+            self.detail.advice.trials_wanted.connect(self.trials_wanted)
             self._right.replaceWidget(self._filler, self.detail)
             self._right.setStretch(2, 1)
             self._filler.deleteLater()
             self.detail.setVisible(False)
             if self.current is not None:
                 self.open_wanted.emit(self.current)
+
+    def use_tries(self, tries: Callable[[RunFacts], Tries]) -> None:
+        """``tries``: how the advice of a session stands."""
+        self._tries = tries
+
+    def show_tries(self) -> None:
+        """Show anew how the advice of the opened session stands."""
+        if self.detail is not None:
+            self.detail.show_tries()
 
     def show_entries(self, entries: Sequence[SessionEntry]) -> None:
         """Show the list; what was chosen stays chosen."""

@@ -16,6 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gputuner.advice.naming import names
+from gputuner.gui.try_desk import Tries
+from gputuner.gui.widgets.advice_try import AdviceTry, shown_of
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
@@ -97,10 +100,12 @@ class AdviceCard(QFrame):
     evidence_wanted = Signal(object)
     """The user asks to see the evidence: a tuple of point ids."""
 
-    def __init__(self, advice: Advice) -> None:
+    def __init__(self, advice: Advice, name: str) -> None:
         super().__init__()
         self.setProperty("role", "card")
         self.advice = advice
+        self.name = name
+        self.tried = AdviceTry()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 8, 12, 8)
         layout.setSpacing(4)
@@ -114,18 +119,22 @@ class AdviceCard(QFrame):
         self.copy_button = self.fold.copy_button if self.fold is not None else None
         if self.fold is not None:
             layout.addWidget(self.fold)
+        layout.addLayout(self._last_line(advice))
+        layout.addWidget(self.tried)
+
+    def _last_line(self, advice: Advice) -> QHBoxLayout:
         last = QHBoxLayout()
         last.setSpacing(6)
-        words = sentences.confidence(advice.confidence, advice.origin)
-        if advice.risk:
-            words += " · " + _("with care")
-        last.addWidget(label(words, "muted", wrap=True), 1)
+        care = _("with care") if advice.risk else ""
+        told = (sentences.confidence(advice.confidence, advice.origin), sentences.of_its_kind(advice.params), care)
+        last.addWidget(label(" · ".join(each for each in told if each), "muted", wrap=True), 1)
+        last.addWidget(self.tried.button, 0, Qt.AlignmentFlag.AlignBottom)
         self.evidence_button = QPushButton(_("Evidence"))
         self.evidence_button.setProperty("small", True)
         self.evidence_button.setToolTip(_("Mark the figures this rests on"))
         self.evidence_button.clicked.connect(lambda _checked=False: self.evidence_wanted.emit(advice.evidence))
         last.addWidget(self.evidence_button, 0, Qt.AlignmentFlag.AlignBottom)
-        layout.addLayout(last)
+        return last
 
 
 class QuestionCard(QFrame):
@@ -150,6 +159,12 @@ class AdviceColumn(QScrollArea):
 
     evidence_wanted = Signal(object)
     """A tuple of point ids to mark."""
+    try_wanted = Signal(str, str)
+    """Try an advice: the session's run id, the advice's name."""
+    stop_wanted = Signal()
+    """End the try and keep what was measured."""
+    trials_wanted = Signal(object)
+    """Show the session (path) with the trials of a try."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,6 +183,7 @@ class AdviceColumn(QScrollArea):
         self._column.addStretch(1)
         self.setWidget(page)
         self._shown: tuple[tuple[Advice, ...], tuple[Question, ...], str] | None = None
+        self._tries = Tries()
         self.show_advice((), (), "")
 
     def put_above(self, widget: QWidget) -> None:
@@ -185,10 +201,14 @@ class AdviceColumn(QScrollArea):
         layout = QVBoxLayout(content)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        self.cards = [AdviceCard(entry) for entry in advice]
+        self.cards = [AdviceCard(entry, name) for entry, name in zip(advice, names(advice), strict=True)]
         for card in self.cards:
             card.evidence_wanted.connect(self.evidence_wanted)
+            card.tried.try_wanted.connect(lambda name=card.name: self.try_wanted.emit(self._tries.session, name))
+            card.tried.stop_wanted.connect(self.stop_wanted)
+            card.tried.trials_wanted.connect(self.trials_wanted)
             layout.addWidget(card)
+        self.show_tries(self._tries)
         if questions:
             layout.addWidget(label(_("Still to be measured"), "heading"))
             for question in questions:
@@ -199,6 +219,12 @@ class AdviceColumn(QScrollArea):
         self._content.hide()
         self._content.deleteLater()
         self._content = content
+
+    def show_tries(self, tries: Tries) -> None:
+        """Show what came of advice that was tried, and offer to try what can be."""
+        self._tries = tries
+        for card in self.cards:
+            card.tried.show_try(shown_of(card.advice, card.name, tries))
 
     @staticmethod
     def _empty(text: str) -> QFrame:
