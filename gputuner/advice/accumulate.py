@@ -20,8 +20,6 @@ SMALL = 4
 """A micro batch below a quarter of what fits (an effective batch with few divisors) is not worth proposing."""
 SAME_RATE = 0.02
 """Two measured rates within this share are called the same."""
-UNASKED_EFFECTIVE = 256
-"""The effective batch that a run has where nobody asked for one: it is nobody's wish to keep it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,9 +71,9 @@ def accumulate_rule(evidence: Evidence) -> list[Advice]:
     """
     found: list[Advice] = []
     effective = evidence.effective_batch
-    for workload in evidence.workloads():
+    for workload in evidence.workloads() if effective is not None else ():
         best = best_setting(evidence, workload)
-        if best is None or effective == UNASKED_EFFECTIVE:
+        if best is None or effective is None:
             continue
         setting, points = best
         usable = usable_batch(evidence, workload, setting)
@@ -137,7 +135,7 @@ def _epoch(own: DataSet, pair: Split) -> dict[str, Scalar]:
 
 def _at_once(evidence: Evidence, safe: Point, workload: str) -> dict[str, Scalar]:
     """Why the effective batch is not taken at once: its owner would not, it does not fit safely, or it is slow."""
-    effective = evidence.effective_batch
+    effective = evidence.effective
     asked = [p.extra["asked_most"] for p in evidence.of("batch_limit") if "asked_most" in p.extra]
     if asked and int(asked[-1]) < effective and safe.workload == workload:
         return {"asked_most": asked[-1]}
@@ -157,7 +155,7 @@ def _advice(
     params: dict[str, Scalar] = {
         "workload": workload,
         "precision": precision,
-        "effective": evidence.effective_batch,
+        "effective": evidence.effective,
         "micro": pair.micro,
         "steps": pair.steps,
         "safe": int(safe.value),

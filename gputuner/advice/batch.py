@@ -58,7 +58,7 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             "still_rising": choice.batch == max(rates)
             and knee(rates) is None
             and not _is_whole(evidence, choice.batch),
-            "effective": evidence.effective_batch,
+            "effective": evidence.effective,
         }
         own = data_set(evidence, workload)
         params |= own.told(choice.batch)
@@ -74,10 +74,10 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             if not _tells(gain):  # beside figures that scattered it is a question (``rules``)
                 restless = scattered(points[choice.batch], points[reference], points[max(rates)])
                 gain = replace(gain, low=None, high=None) if restless else None
-        beyond = choice.batch > evidence.effective_batch
+        beyond = choice.batch > evidence.effective
         if beyond:
-            params["beyond"] = evidence.effective_batch
-            within = max((batch for batch in rates if batch <= evidence.effective_batch), default=None)
+            params["beyond"] = evidence.effective
+            within = max((batch for batch in rates if batch <= evidence.effective), default=None)
             if within is not None:
                 params |= {
                     "within": within,
@@ -93,7 +93,7 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
                 used,
                 gain=gain,
                 weight=2.0,
-                snippet=loader(choice.batch, effective=evidence.effective_batch, lonely=own.lonely(choice.batch)),
+                snippet=loader(choice.batch, effective=evidence.effective, lonely=own.lonely(choice.batch)),
                 risk=beyond,
                 change=change_between(points[reference], points[choice.batch]) if faster else None,
             )

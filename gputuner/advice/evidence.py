@@ -30,13 +30,19 @@ class Evidence:
     processes: CardProcesses | None = None
     """Who else was on the card when the run began."""
     fingerprint: Fingerprint | None = None
-    effective_batch: int = EFFECTIVE_BATCH
+    effective_batch: int | None = None
+    """Samples per optimizer step that the owner wants to keep; None: nobody said."""
     threads: int | None = None
     """CPU threads that the measured torch uses."""
     command: str = TUNE
     """What measures the same training again, without minutes and card."""
     record: Chances = field(default_factory=Chances)
     """What came of advice that was tried."""
+
+    @property
+    def effective(self) -> int:
+        """Samples per optimizer step: those asked for, else as people usually train."""
+        return self.effective_batch or EFFECTIVE_BATCH
 
     def of(self, metric: str, **params: Scalar) -> list[Point]:
         """Points of ``metric`` whose params have these values, in the order measured."""

@@ -25,8 +25,6 @@ from gputuner.model.errors import UsageError
 ABOUT = N_("Advice from what is known, with its evidence; try it, and see how often its words came true.")
 
 
-USUAL_EFFECTIVE = 256
-"""Where a session does not say which effective batch was to be kept."""
 TRY = N_("Try this advice on the training it was given for: as before and as advised, A B B A (two minutes).")
 RECORD = N_("How often each word of confidence came true, over all advice that was tried.")
 RECIPE = N_("With --try: where your recipe lies now, if the current folder is not the one of then.")
@@ -112,7 +110,7 @@ def _judged(stored: Stored) -> tuple[Sequence[Advice], Sequence[Question]]:
     from gputuner.advice.rules import advise as judge
 
     points, told_batch = tuple(stored.points()), stored.started.spec.get("effective_batch")
-    effective = told_batch if isinstance(told_batch, int) else USUAL_EFFECTIVE
+    effective = (told_batch or None) if isinstance(told_batch, int) else None
     told = [judge(Evidence(card=card, points=points, effective_batch=effective)) for card in stored.summary().cards]
     return [a for found, _asked in told for a in found], [q for _found, asked in told for q in asked]
 

@@ -27,7 +27,10 @@ NUMERICS = N_(
     "Another question: does each number format train as FP32 does? Losses from the same start, gradient scaler, "
     "overflows, operations that stay in FP32 (see docs/numerics.md)."
 )
-EFFECTIVE = N_("Samples per optimizer step that gradient accumulation is to keep; 256 by default.")
+EFFECTIVE = N_(
+    "Samples per optimizer step that gradient accumulation is to keep; not given, none is asked to be kept and 256 "
+    "counts as usual."
+)
 LOADER = N_("Another question: how the data should be loaded (processes, prefetch, pinned memory).")
 SWITCHES = N_(
     "Another question: which number format and switches (layout, torch.compile, attention, optimizer …) to train with."
@@ -36,7 +39,6 @@ NO_COMPILE = N_("With --switches: leave torch.compile out, which takes most of t
 BATCH_SIZE = N_("With --loader, --switches or --numerics: samples of a batch; by default one that is found by itself.")
 LARGEST = N_("No larger batch is tried or advised; by default as large as fits.")
 STAND_IN = "resnet50"
-EFFECTIVE_BATCH = 256
 BATCHES = (1.0, float(1 << 20))
 """Of all options that count samples."""
 GOES_WITH: dict[str, tuple[str, ...]] = {
@@ -78,7 +80,7 @@ def batch(
         precision: the only format to measure.
         limit_only: only what fits.
         numerics: whether the formats train as FP32 does.
-        effective_batch: that accumulation is to keep; None: 256.
+        effective_batch: that accumulation is to keep; None: nobody asks for it.
         largest_batch: no larger one is tried; None: as large as fits.
         loader: ask how data should be loaded instead.
         switches: ask which number format and switches to train with instead.
@@ -141,7 +143,7 @@ def batch(
             images=images,
             limit_only=limit_only,
             minutes=minutes,
-            effective_batch=effective_batch or EFFECTIVE_BATCH,
+            effective_batch=effective_batch or 0,
             largest_batch=largest_batch or 0,
         )
     return measure(context, options, spec)

@@ -10,7 +10,7 @@ from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.cli.planned import card_line, dry_run
-from gputuner.cli.ports import Setup
+from gputuner.cli.ports import Run, Setup
 from gputuner.cli.progress import Progress
 from gputuner.cli.running import Found, follow
 from gputuner.cli.streams import last_words
@@ -115,8 +115,13 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
     for card in cards:
         output.note(card_line(card))
     under_way = setup.start(spec, cards, share=options.share)
-    with Progress(output) as progress:
-        found = follow(under_way, (progress,))
+    found = Found(run_id=under_way.run_id)
+    try:
+        with Progress(output) as progress:
+            follow(under_way, (progress,), found)
+    except KeyboardInterrupt:
+        _leave_nothing_empty(setup, spec, under_way, found)
+        raise
     finished, session = found.finished, under_way.session_path
     if finished is not None and finished.error_code is not None:
         if finished.error_code == CANCELLED and spec.needs_worker and not found.points:
@@ -128,6 +133,14 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
         else:
             output.warn(_why(finished))
     return Finished(cards=cards, found=found, path=session)
+
+
+def _leave_nothing_empty(setup: Setup, spec: Experiment, under_way: Run, found: Found) -> None:
+    """Wait until a run has ended that nobody waits for any more, and delete its session if there is no figure in it."""
+    for event in under_way:
+        found.take(event)
+    if spec.needs_worker and not found.points:
+        _dropped(setup, under_way.session_path)
 
 
 def _dropped(setup: Setup, path: Path | None) -> Path | None:

@@ -43,8 +43,8 @@ class Run(Protocol):
         """The events; blocks until the next one."""
         ...
 
-    def cancel(self) -> None:
-        """End the run early; idempotent, from any thread or signal handler."""
+    def cancel(self, *, force: bool = False) -> None:
+        """End the run early, with ``force`` without grace; idempotent, from any thread or signal handler."""
         ...
 
 

@@ -89,21 +89,22 @@ class Found:
                 pass
 
 
-def follow(run: Run, views: Sequence[View]) -> Found:
-    """Iterate a run to its end.
+def follow(run: Run, views: Sequence[View], found: Found | None = None) -> Found:
+    """Iterate a run to its end; what it tells is gathered in ``found`` (None: a new one), which is returned.
 
-    The first interrupt (or hangup) cancels it and keeps what was measured; a second one raises ``KeyboardInterrupt``.
-    A view that fails (its pipe has gone) cancels the run too, before the error goes on.
+    The first interrupt (or hangup) cancels it and keeps what was measured; a second one ends its processes without
+    grace and raises ``KeyboardInterrupt``. A view that fails (its pipe has gone) cancels the run too, before the error
+    goes on.
     """
-    found = Found(run_id=run.run_id)
+    found = found or Found(run_id=run.run_id)
     with _cancelling(run):
         try:
             for event in run:
                 found.take(event)
                 for view in views:
                     view.show(event)
-        except BaseException:
-            run.cancel()
+        except BaseException as error:
+            run.cancel(force=isinstance(error, KeyboardInterrupt))
             raise
     return found
 

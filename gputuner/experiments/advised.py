@@ -1,6 +1,6 @@
 """The end of a plan: what is advised from all that it told."""
 
-from gputuner.advice.evidence import EFFECTIVE_BATCH, TUNE, Evidence
+from gputuner.advice.evidence import TUNE, Evidence
 from gputuner.advice.rules import advise
 from gputuner.experiments.course import Course
 from gputuner.model.points import Point
@@ -13,7 +13,7 @@ def advised(
     command: str = TUNE,
     points: tuple[Point, ...] | None = None,
     threads: int | None = None,
-    effective_batch: int = EFFECTIVE_BATCH,
+    effective_batch: int = 0,
 ) -> Advise:
     """Advice and questions from a course's figures.
 
@@ -22,7 +22,7 @@ def advised(
         command: what asks the same again.
         points: only these; None: all.
         threads: as of ``Evidence``.
-        effective_batch: samples per optimizer step.
+        effective_batch: samples per optimizer step; 0: nobody said.
     """
     context = course.context
     advice, questions = advise(
@@ -32,7 +32,7 @@ def advised(
             processes=context.processes,
             fingerprint=context.fingerprint,
             threads=threads,
-            effective_batch=effective_batch,
+            effective_batch=effective_batch or None,
             command=command,
             record=context.record,
         )

@@ -55,8 +55,8 @@ class Batch:
     """Only what fits, without rates."""
     minutes: float = 4.0
     """Time budget, minutes."""
-    effective_batch: int = 256
-    """Samples per optimizer step that gradient accumulation is to keep."""
+    effective_batch: int = 0
+    """Samples per optimizer step that gradient accumulation is to keep; 0: nobody asks for it."""
     largest_batch: int = 0
     """No larger batch is tried or advised; 0: as large as fits."""
 
@@ -69,7 +69,7 @@ class Batch:
         check_minutes(self.minutes)
         if self.precision:
             check_precision(self.precision)
-        check_range("effective_batch", self.effective_batch, 1, 1 << 20)
+        check_range("effective_batch", self.effective_batch, 0, 1 << 20)
         check_range("largest_batch", self.largest_batch, 0, 1 << 20)
         self.subject(cpu=False)
 

@@ -40,8 +40,8 @@ class Tune:
 
     minutes: float = 5.0
     """Time budget, minutes; the plan shrinks to it. Less than one counts from when torch has loaded."""
-    effective_batch: int = 256
-    """Samples per optimizer step that gradient accumulation is to keep."""
+    effective_batch: int = 0
+    """Samples per optimizer step that gradient accumulation is to keep; 0: nobody asks for it."""
     seed: int = 0
     """Seed of the inputs."""
     quick: bool = False
@@ -54,7 +54,7 @@ class Tune:
             UsageError: out of range.
         """
         check_minutes(self.minutes)
-        if not 1 <= self.effective_batch <= 1 << 20:
+        if not 0 <= self.effective_batch <= 1 << 20:
             raise UsageError(
                 "effective_batch_out_of_range",
                 "the effective batch must lie between 1 and 1048576",

@@ -44,8 +44,9 @@ def field_words(entry: "Field[Any]") -> FieldWords:
                 name=_("Effective batch"),
                 why=_("Samples per optimizer step of your training; advice keeps it by accumulating gradients."),
                 note=_("kept by gradient accumulation"),
-                low=1,
+                low=0,
                 high=1 << 20,
+                lowest=_("not asked for"),
             )
         case "largest_batch":
             return FieldWords(

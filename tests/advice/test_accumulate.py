@@ -78,6 +78,12 @@ def test_nothing_where_the_effective_batch_fits_or_nobody_asked_for_one(lab):
     assert accumulate_rule(lab.Evidence(card=lab.card(), points=fits, effective_batch=384)) == []
 
 
+def test_an_effective_batch_that_happens_to_be_the_usual_one_is_kept_where_it_was_asked_for(lab):
+    points = (*lab.ladder(), *lab.limits(140, 120, 128))
+    (told,) = accumulate_rule(lab.Evidence(card=lab.card(), points=points, effective_batch=256))
+    assert (told.params["effective"], told.params["micro"], told.params["steps"]) == (256, 64, 4)
+
+
 def test_no_split_in_single_samples_where_16_fit(lab):
     """GPT-2 in half a minute: 16 fit, and only 1 was measured."""
     points = (lab.rate("r1", 1, 27.5), *lab.limits(18, 16, 1, verified=False, rate=None))

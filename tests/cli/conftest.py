@@ -166,6 +166,7 @@ class RunInMemory:
     run_id: str = RUN_ID
     session_path: Path | None = Path("/data/sessions") / f"{RUN_ID}.sqlite"
     cancelled: bool = False
+    forced: bool = False
 
     def __iter__(self) -> Iterator[Event]:
         for event in self.events:
@@ -176,8 +177,8 @@ class RunInMemory:
             yield event
         yield self.end
 
-    def cancel(self) -> None:
-        self.cancelled = True
+    def cancel(self, *, force: bool = False) -> None:
+        self.cancelled, self.forced = True, self.forced or force
 
 
 @dataclass

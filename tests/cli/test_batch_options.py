@@ -34,3 +34,9 @@ def test_images_say_nothing_of_a_built_in(program):
     told = program("batch", "gpt", "--images")
     assert told.code == 2
     assert "--recipe" in told.err
+
+
+@pytest.mark.parametrize(("said", "asked"), [((), 0), (("--effective-batch", "256"), 256)])
+def test_an_effective_batch_that_is_the_usual_one_counts_as_asked_for_where_it_was_said(program, said, asked):
+    program("batch", *said)
+    assert program.setup.started[0][0].effective_batch == asked

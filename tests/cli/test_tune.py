@@ -8,7 +8,7 @@ import pytest
 
 from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy
-from gputuner.model.events import Outcome, PointMeasured
+from gputuner.model.events import AdviceGiven, Outcome, PointMeasured
 from gputuner.model.readings import Reading
 from gputuner.telemetry.feed import Notice
 
@@ -129,7 +129,19 @@ def test_second_interrupt_ends_at_once(program):
     result = program("tune")
     assert result.code == 130
     assert program.setup.closed == 1
-    assert program.setup.runs[0].cancelled
+    assert program.setup.runs[0].forced
+    assert RUN_ID not in program.setup.sessions.names, "nothing was measured"
+
+
+def test_second_interrupt_keeps_what_was_measured(program):
+    def interrupt_twice(event):
+        if isinstance(event, AdviceGiven):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    program.setup.on_event = interrupt_twice
+    assert program("tune").code == 130
+    assert RUN_ID in program.setup.sessions.names
 
 
 def test_a_busy_card_is_refused_with_the_process_named(program):

@@ -32,7 +32,7 @@ class Run:
         if self.error:
             raise self.error
 
-    def cancel(self):
+    def cancel(self, *, force=False):
         self.cancelled = True
 
 

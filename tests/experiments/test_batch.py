@@ -222,7 +222,7 @@ def test_nothing_fits(lab, limit_only):
         ({"recipe": ":make"}, "recipe_malformed"),
         ({"precision": "fp12"}, "precision_unknown"),
         ({"minutes": 0.0}, "minutes_out_of_range"),
-        ({"effective_batch": 0}, "value_out_of_range"),
+        ({"effective_batch": -1}, "value_out_of_range"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, code):
