@@ -7,6 +7,7 @@ own processor. On a simulated card that cannot be: there a stand-in for a host d
 """
 
 from collections.abc import Generator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from gputuner.analysis.loading import pooled
 from gputuner.experiments.advised import advised
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.course import Course, RunEnds
-from gputuner.experiments.failed_training import refuse
+from gputuner.experiments.failed_training import refuse, refuse_lost
 from gputuner.experiments.loading_measure import Loaded, demand
 from gputuner.experiments.loading_search import fewest_refused, search
 from gputuner.experiments.minutes import check_minutes
@@ -26,7 +27,7 @@ from gputuner.experiments.tune_training import training, usual_layout
 from gputuner.model.cards import Origin
 from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import OutOfMemory, Plan, Step, StepResult, UserCodeFailed
+from gputuner.model.steps import Lost, OutOfMemory, Plan, Step, StepResult, UserCodeFailed
 from gputuner.workloads.bodies.loader_room import HOST_MEMORY, SHARED_MEMORY
 from gputuner.workloads.specs import PRECISIONS, Precision, check_precision, check_range
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
@@ -119,12 +120,9 @@ class Loading:
         shape = self._batches().shape(context)
         shape = replace(shape, trainings=shape.trainings[:1], layouts=False, verify=False)
         course = Course(context, shape.start_s, hurried=context.budget_s < SHORT_S)
-        try:
+        with suppress(RunEnds):
             yield from self._loaded(course, shape)
-        except RunEnds:
-            pass
-        else:
-            _refuse_nothing(course, shape, self.batch or 1)
+        _refuse_nothing(course, shape, self.batch or 1)
         kept = tuple(p for p in course.points if p.metric != "train_throughput")
         yield advised(course, command=self.command(), points=kept)
 
@@ -196,7 +194,8 @@ def _refuse_nothing(course: Course, shape: Shape, batch: int) -> None:
 
     Raises:
         DoesNotFit: the training does not fit.
-        UserCodeError: training or loader ended with an error of its own.
+        UserCodeError: training or loader ended with an error of its own, or a recipe's process was lost.
+        DeviceError: the process of a built-in training was lost.
     """
     if any(point.metric in ("loader_demand", "loader_fed") for point in course.points):
         return
@@ -208,5 +207,7 @@ def _refuse_nothing(course: Course, shape: Shape, batch: int) -> None:
             )
         case UserCodeFailed():
             refuse(name, course.last)
+        case Lost():
+            refuse_lost(name, course.last)
         case _:
             return

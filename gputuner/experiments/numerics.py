@@ -11,12 +11,13 @@ from typing import ClassVar
 
 from gputuner.experiments.advised import advised
 from gputuner.experiments.course import RunEnds
+from gputuner.experiments.failed_training import refuse_lost
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.numerics_check import LEAST_DRAWS, Check
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject, as_words, examined
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Plan
+from gputuner.model.steps import Lost, Plan
 from gputuner.workloads.specs import check_precision, check_range
 from gputuner.workloads.specs_numerics import MOST_DRAWS, MOST_STEPS
 
@@ -86,4 +87,7 @@ class Numerics:
         check = Check(self, context)
         with suppress(RunEnds):
             yield from check.perform()
-        yield advised(check.course, command=self.command())
+        course = check.course
+        if not course.points and isinstance(course.last, Lost):
+            refuse_lost(check.name, course.last)
+        yield advised(course, command=self.command())

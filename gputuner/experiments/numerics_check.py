@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil, log2
 from typing import Protocol
 
-from gputuner.analysis.trajectory import LEAST_STEPS, fp32_band, judge
+from gputuner.analysis.trajectory import LEAST_STEPS, Judgement, Verdict, fp32_band, judge
 from gputuner.analysis.trajectory_means import TURN
 from gputuner.analysis.trajectory_scaler import Scaler
 from gputuner.experiments.course import LEAST_BUDGET_S, Attempt, Course, RunEnds
@@ -18,7 +18,7 @@ from gputuner.experiments.subject import Subject
 from gputuner.model.cards import Origin, Support
 from gputuner.model.errors import DoesNotFit
 from gputuner.model.points import Flag
-from gputuner.model.steps import Done, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, Work
+from gputuner.model.steps import Done, Lost, OutOfMemory, Plan, Step, StepResult, UserCodeFailed, Work
 from gputuner.workloads.specs import Precision
 from gputuner.workloads.specs_numerics import NumericsSpec
 
@@ -51,6 +51,8 @@ SPARE, SLACK = 1.15, 1.6
 """Room in what a run is expected to take, and in what it is given before it is cut short."""
 SHORTENED = {"time": "slow", "failed": "failed"}
 """Why a run made fewer steps than the others → what its verdict says."""
+WITHOUT_RUN: dict[type[Attempt], str] = {UserCodeFailed: "failed", OutOfMemory: "memory", Lost: "lost"}
+"""How a run ended that gave nothing → what its verdict says."""
 
 
 class NumericsLike(Protocol):
@@ -97,6 +99,11 @@ class Check:
         self._twins = TWINS
         self._to_come: list[float] = []
         """Shares of the time that the coming runs need."""
+
+    @property
+    def name(self) -> str:
+        """Of the training that is examined."""
+        return self._subject.name
 
     # --- the plan -------------------------------------------------------------------------------------------------
 
@@ -254,13 +261,18 @@ class Check:
     ) -> Plan:
         """One format's run, its losses and its verdict."""
         limit_s = self._limit_s(first, self._slower(precision) ** PATIENCE)
-        result, run = yield from self._run(precision, 0, self._steps, limit_s, "numerics_format")
+        try:
+            result, run = yield from self._run(precision, 0, self._steps, limit_s, "numerics_format")
+        except RunEnds:
+            yield from self._without_run(precision, self.course.last)
+            raise
         failed = "" if run is None else str(run.notes.get("failed", ""))
         if run is None and isinstance(result, UserCodeFailed | OutOfMemory):
             failed = result.message
         if failed:
             yield from self.course.warn("numerics_failed", precision=precision, message=failed)
         if run is None:
+            yield from self._without_run(precision, result)
             return
         flags = [Flag.EMULATED] if support(self._context, precision) is Support.EMULATED else []
         trace = run.scaler()
@@ -272,6 +284,14 @@ class Check:
         make = self._make()
         yield from self.course.tell(*make.losses(run, flags), make.verdict(run, judged, flags, trace))
         yield from self._tell_look(run)
+
+    def _without_run(self, precision: Precision, result: Attempt | None) -> Plan:
+        """The verdict on a format whose run gave nothing; none where nothing is known."""
+        why = next((why for kind, why in WITHOUT_RUN.items() if isinstance(result, kind)), None)
+        if why is not None:
+            run = Run(precision=precision, batch=self._batch, draw=0, losses=(), steps=(), notes={})
+            judged = Judgement(verdict=Verdict.UNDECIDED, why=why, steps=0)
+            yield from self.course.tell(self._make().verdict(run, judged, (), None))
 
     def _run(
         self, precision: Precision, draw: int, steps: int, limit_s: float, label: str, twin: int = 0

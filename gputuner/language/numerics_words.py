@@ -178,6 +178,8 @@ WHY: dict[str, str] = {
     "scaler": N_("the gradient scale collapsed"),
     "not_finite": N_("the loss is no number"),
     "failed": N_("the training failed in it"),
+    "memory": N_("it did not fit in memory"),
+    "lost": N_("its process was lost"),
     "fp32": N_("FP32 itself has no usable runs"),
     "autocast": N_("it switches autocast on by itself"),
     "half": N_("its weights lie in half precision"),

@@ -7,6 +7,7 @@ import pytest
 
 from gputuner.advice.evidence import RATE_PHASES
 from gputuner.experiments.batch import Batch
+from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.switches import Switching
@@ -265,7 +266,16 @@ def test_a_process_that_was_killed_once_is_repeated(lab, limit_only):
 
 
 @pytest.mark.parametrize(
-    ("spec", "error"), [(Batch(**RECIPE), UserCodeError), (Batch(), DeviceError), (Switching(**RECIPE), UserCodeError)]
+    ("spec", "error"),
+    [
+        (Batch(**RECIPE), UserCodeError),
+        (Batch(), DeviceError),
+        (Switching(**RECIPE), UserCodeError),
+        (Loading(), DeviceError),
+        (Loading(**RECIPE, batch=8), UserCodeError),
+        (Numerics(), DeviceError),
+        (Numerics(**RECIPE), UserCodeError),
+    ],
 )
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_process_that_is_lost_before_anything_was_measured_is_an_error(lab, spec, error, killed):

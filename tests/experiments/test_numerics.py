@@ -9,7 +9,7 @@ from gputuner.experiments.numerics import Numerics
 from gputuner.model.cards import Origin
 from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
 from gputuner.model.points import Flag
-from gputuner.model.steps import Cancelled, Done, OutOfMemory, Part, Trial, UserCodeFailed
+from gputuner.model.steps import Cancelled, Done, Lost, OutOfMemory, Part, Trial, UserCodeFailed
 from gputuner.workloads.simulated_numerics import StandIn
 
 RECIPE = {"recipe": "folder/mine.py:make", "folder": "/home/someone"}
@@ -340,7 +340,37 @@ def test_a_format_that_fails_is_told_and_the_others_go_on(lab):
     told = played(lab, Numerics(), Refuses())
     (failed,) = [w for w in told.warned if w.code == "numerics_failed"]
     assert failed.params == {"precision": "fp16", "message": "Attempting to unscale FP16 gradients."}
-    assert verdicts(told)["bf16"] == "kept"
+    assert verdicts(told) == {"fp32": "reference", "tf32": "kept", "bf16": "kept", "fp16": "undecided"}
+    (point,) = told.of("numerics_verdict", precision="fp16")
+    assert (point.extra["why"], point.extra["steps"]) == ("failed", 0)
+
+
+def test_every_format_has_its_row_where_an_operation_of_the_users_crashes_or_does_not_fit(lab):
+    """An autograd Function of the user's in C++ may end the process; after three in a row nothing more is tried."""
+    trainer = Trainer()
+
+    def script(work):
+        match work.params["precision"]:
+            case "tf32":
+                return OutOfMemory(message="CUDA out of memory")
+            case "bf16" | "fp16":
+                return Lost(message="SIGSEGV")
+            case _:
+                return trainer(work)
+
+    told = played(lab, Numerics(), script)
+    assert verdicts(told) == {"fp32": "reference", "tf32": "undecided", "bf16": "undecided", "fp16": "undecided"}
+    why = {p.params["precision"]: p.extra.get("why") for p in told.of("numerics_verdict")}
+    assert why == {"fp32": None, "tf32": "memory", "bf16": "lost", "fp16": "lost"}
+
+
+def test_where_the_processes_are_lost_one_after_the_other_the_last_has_its_row_too(lab):
+    trainer = Trainer()
+
+    def script(work):
+        return trainer(work) if work.params["precision"] == "fp32" else Lost(message="SIGSEGV")
+
+    assert len(verdicts(played(lab, Numerics(), script))) == 4
 
 
 def test_cancelled_keeps_what_was_measured(lab):
