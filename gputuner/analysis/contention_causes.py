@@ -13,11 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log
 
-from gputuner.analysis.contention_prediction import TIME_SLICED, predict
-from gputuner.analysis.contention_pressure import HOST, PCIE, PROBES, SLICES, Pressures, log_slowdown
+from gputuner.analysis.contention_prediction import predict
+from gputuner.analysis.contention_pressure import HOST, PCIE, PROBES, SLICES, SM, TENSOR, Pressures, log_slowdown
 
 TIME_SLICING, CLOCK, MEMORY, MIXED, UNKNOWN = "time_slicing", "clock", "memory_capacity", "mixed", "unknown"
 CAUSES = (TIME_SLICING, *(probe for probe in PROBES if probe != SLICES), CLOCK, MEMORY, MIXED, UNKNOWN)
+PIPES = (SM, TENSOR)
+"""Both are issued by the same schedulers and fill the same SMs: together they explain, the larger one is named."""
 NO_SLOWDOWN = 1.05
 """Below this there is nothing to explain."""
 HALF = 0.5
@@ -108,7 +110,7 @@ def cause_of(
     Raises:
         KeyError: a job was not measured beside the probes.
     """
-    plain = plain_cause(slowdown, mode=found.mode, clock_factor=clock_factor, host=host, memory=memory)
+    plain = plain_cause(slowdown, alternating=found.alternating, clock_factor=clock_factor, host=host, memory=memory)
     if plain is None or plain.verdict in (MEMORY, HOST):
         return plain
     whole = log_slowdown(slowdown)
@@ -116,18 +118,18 @@ def cause_of(
     told: dict[str, float] = {}
     for partner in partners:
         for setting, part in predict(found, job, partner).parts.items():
-            name = _named(setting.probe, found.mode)
+            name = _named(setting.probe, found.alternating)
             told[name] = told.get(name, 0.0) + part / whole
     room, asked = 1.0 - shares.get(CLOCK, 0.0), sum(told.values())
     shrink = min(1.0, room / asked) if asked > 0 else 1.0
     shares |= {name: share * shrink for name, share in told.items() if share * shrink > 0.0}
-    return _judged(slowdown, shares, found.mode, by_probes=True)
+    return _judged(slowdown, shares, found.alternating, by_probes=True)
 
 
 def plain_cause(
     slowdown: float,
     *,
-    mode: str,
+    alternating: bool,
     clock_factor: float | None = None,
     host: HostSeen | None = None,
     memory: MemorySeen | None = None,
@@ -137,12 +139,11 @@ def plain_cause(
         return None
     clock = _clock_share(slowdown, clock_factor)
     shares = {CLOCK: clock} if clock > 0 else {}
-    alternating = mode == TIME_SLICED
     if memory is not None and memory.short:
         return Cause(verdict=MEMORY, slowdown=slowdown, shares={MEMORY: 1.0 - clock, **shares}, alternating=alternating)
     if host is not None and host.short:
         return Cause(verdict=HOST, slowdown=slowdown, shares={HOST: 1.0 - clock, **shares}, alternating=alternating)
-    return _judged(slowdown, shares, mode, by_probes=False)
+    return _judged(slowdown, shares, alternating, by_probes=False)
 
 
 def _clock_share(slowdown: float, clock_factor: float | None) -> float:
@@ -152,19 +153,18 @@ def _clock_share(slowdown: float, clock_factor: float | None) -> float:
     return min(1.0, log(clock_factor) / log(slowdown))
 
 
-def _named(probe: str, mode: str) -> str:
+def _named(probe: str, alternating: bool) -> str:
     """A probe's cause: in time slices everything on the card itself is a matter of slices."""
-    if probe == SLICES or (mode == TIME_SLICED and probe not in (HOST, PCIE)):
+    if probe == SLICES or (alternating and probe not in (HOST, PCIE)):
         return TIME_SLICING
     return probe
 
 
-def _judged(slowdown: float, shares: Mapping[str, float], mode: str, *, by_probes: bool) -> Cause:
+def _judged(slowdown: float, shares: Mapping[str, float], alternating: bool, *, by_probes: bool) -> Cause:
     ordered = dict(sorted(shares.items(), key=lambda entry: -entry[1]))
-    top = next(iter(ordered), None)
     verdict = MIXED if sum(ordered.values()) >= HALF else UNKNOWN
-    if top is not None and ordered[top] >= HALF:
-        verdict = top
-    return Cause(
-        verdict=verdict, slowdown=slowdown, shares=ordered, by_probes=by_probes, alternating=mode == TIME_SLICED
-    )
+    for group in (PIPES, *((name,) for name in ordered)):
+        if sum(ordered.get(name, 0.0) for name in group) >= HALF:
+            verdict = max(group, key=lambda name: ordered.get(name, 0.0))
+            break
+    return Cause(verdict=verdict, slowdown=slowdown, shares=ordered, by_probes=by_probes, alternating=alternating)

@@ -6,8 +6,8 @@ from math import exp, log
 
 import numpy as np
 
-from gputuner.analysis.contention_prediction import Pair, Seen, predict, scale_of
-from gputuner.analysis.contention_pressure import Pressures
+from gputuner.analysis.contention_prediction import Pair, Seen, fitted_scale, predict
+from gputuner.analysis.contention_pressure import Pressures, log_slowdown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,9 +78,11 @@ def errors(told: Sequence[HeldOut]) -> Errors:
 
 def from_pressures(found: Pressures) -> Model:
     """Predictions from probes; measured pairs correct their scale."""
+    logs = {(job, partner): log(predict(found, job, partner).slowdown) for job in found.jobs for partner in found.jobs}
 
     def told(known: Sequence[Seen], pair: Pair) -> float:
-        return predict(found, *pair, scale=scale_of(known, found)).slowdown
+        seen = [(logs[job, partner], log_slowdown(s)) for job, partner, s in known if (job, partner) in logs]
+        return exp(fitted_scale([x for x, _ in seen], [y for _, y in seen]) * logs[pair])
 
     return told
 

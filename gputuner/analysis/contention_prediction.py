@@ -30,7 +30,6 @@ NOISE = 0.02
 """Of a measured slowdown, relative: probes within it of each other share a weight."""
 SCALE_NOISE = 0.3
 """How far the scale of predictions is expected to be from 1, before pairs have been seen."""
-TIME_SLICED = "processes"
 Pair = tuple[str, str]
 """A job, and the partner beside which it ran."""
 Seen = tuple[str, str, float]
@@ -54,7 +53,7 @@ def predict(found: Pressures, job: str, partner: str, scale: float = 1.0) -> Pre
     Raises:
         KeyError: one of them was not measured beside the probes.
     """
-    if found.mode == TIME_SLICED:
+    if found.alternating:
         forward = _forward(found, job, partner)
         total = 0.5 * (sum(forward.values()) + _backward(found, job, partner))
     else:
@@ -71,7 +70,7 @@ def mixture(found: Pressures, job: str) -> dict[ProbeSetting, float]:
 
     In time slices of all settings, in logarithms; side by side of each probe at its hardest, in time added.
     """
-    sliced = found.mode == TIME_SLICED
+    sliced = found.alternating
     measure = log_slowdown if sliced else excess
     columns = found.settings if sliced else found.hardest
     reporters = found.reporters
@@ -106,13 +105,20 @@ def _weights(matrix: Vector, seen: Vector) -> Vector:
 def scale_of(pairs: Sequence[Seen], found: Pressures) -> float:
     """The factor on the logarithm of predictions that fits measured pairs best, held near 1.
 
-    Ridge regression through the origin towards 1: the fewer pairs and the smaller their slowdowns, the nearer to 1.
+    Pairs of which a job was not measured beside the probes tell nothing.
     """
     able = set(found.jobs)
     known = [seen for seen in pairs if set(seen[:2]) <= able]
-    if not known:
+    return fitted_scale(
+        [log(predict(found, job, partner).slowdown) for job, partner, _ in known],
+        [log_slowdown(slowdown) for *_, slowdown in known],
+    )
+
+
+def fitted_scale(predicted: Sequence[float], measured: Sequence[float]) -> float:
+    """Ridge regression of logarithms through the origin towards 1: with few pairs or small ones it stays near 1."""
+    if not predicted:
         return 1.0
-    x = np.asarray([log(predict(found, job, partner).slowdown) for job, partner, _ in known])
-    y = np.asarray([log_slowdown(slowdown) for *_, slowdown in known])
+    x, y = np.asarray(predicted), np.asarray(measured)
     prior = (float(np.mean((y - x) ** 2)) + NOISE**2) / SCALE_NOISE**2
     return float((x @ y + prior) / (x @ x + prior))

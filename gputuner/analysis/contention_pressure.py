@@ -47,6 +47,11 @@ class Pressures:
     exerted: Mapping[tuple[str, ProbeSetting], float]
 
     @property
+    def alternating(self) -> bool:
+        """Whether contexts took turns on the card (time slices): then a slicing probe was what told it."""
+        return any(setting.probe == SLICES for setting in self.settings)
+
+    @property
     def reporters(self) -> tuple[ProbeSetting, ...]:
         """Settings whose own slowdown is known beside every other setting."""
         return tuple(a for a in self.settings if all((a, b) in self.probes for b in self.settings))

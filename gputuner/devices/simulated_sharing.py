@@ -80,15 +80,19 @@ def shares(
 
 def _alone(load: Load, clock_hz: float, bandwidth: float) -> _Alone:
     busy, compute, dram = busy_s(load, clock_hz, bandwidth)
-    whole = max(iteration_s(load, clock_hz, bandwidth), load.link_s)
+    crowded = load.host_s * max(1.0, load.host_cores / CORES)
+    whole = max(iteration_s(load, clock_hz, bandwidth), load.link_s, crowded)
     return _Alone(
         load=load, alone=whole, busy=busy, compute=compute, dram=dram, held=busy + load.grip * max(0.0, whole - busy)
     )
 
 
-def _host_stretch(alone: Mapping[str, _Alone], times: Mapping[str, float]) -> float:
-    """How much longer the host's work takes: cores asked for over those there are."""
-    asked = sum(one.load.host_cores * min(1.0, one.load.host_s / times[name]) for name, one in alone.items())
+def _host_stretch(alone: Mapping[str, _Alone]) -> float:
+    """How much longer the host's work takes: cores asked for over those there are. Who waits for one still asks."""
+    asked = sum(
+        one.load.host_cores * min(1.0, max(1.0, one.load.host_cores / CORES) * one.load.host_s / one.alone)
+        for one in alone.values()
+    )
     return max(1.0, asked / CORES)
 
 
@@ -104,7 +108,7 @@ def _sliced(alone: Mapping[str, _Alone]) -> dict[str, float]:
     times = {name: one.alone for name, one in alone.items()}
     for _ in range(3):
         held = {name: min(1.0, one.held / times[name]) for name, one in alone.items()}
-        host = _host_stretch(alone, times)
+        host = _host_stretch(alone)
         links = {name: min(1.0, one.load.link_s / times[name]) for name, one in alone.items()}
         for name, one in alone.items():
             stretched = max(one.busy, host * one.load.host_s, one.load.link_s * (1.0 + _others(name, links)))
@@ -160,7 +164,7 @@ def _side_by_side(alone: Mapping[str, _Alone], bandwidth: float, how: Sharing) -
     times = {name: one.alone for name, one in alone.items()}
     active = dict.fromkeys(alone, (0.0, 0.0, 0.0))
     for _ in range(ROUNDS):
-        host = _host_stretch(alone, times)
+        host = _host_stretch(alone)
         links = {name: min(1.0, one.load.link_s / times[name]) for name, one in alone.items()}
         serial = sum(one.load.host_s / times[name] for name, one in alone.items()) if how.mode == "streams" else 0.0
         for name, one in alone.items():
