@@ -35,6 +35,7 @@ from gputuner.model.errors import (
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.planned import PlannedStep, Rehearsed
+from gputuner.model.readings import Scalar
 from gputuner.model.steps import Warn
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.writer import SessionWriter
@@ -139,7 +140,7 @@ class Setup:
         if spec.needs_worker:
             seen = self.seen()
             seen.require(cards)
-            notes, beside = seen.notes(), self._cards.beside(cards)
+            notes, beside = (*seen.notes(), *self._cap_notes(cards[0])), self._cards.beside(cards)
         options = Options(
             cards=tuple(card.uuid for card in cards),
             share=share,
@@ -256,12 +257,22 @@ class Setup:
     def _open_store(self, run_id: str) -> SessionWriter:
         return SessionWriter.create(self.data_dir, run_id)
 
+    def _cap_notes(self, card: CardInfo) -> tuple[Warn, ...]:
+        """What is to be said of a cap on memory above what there is."""
+        asked, there = self._memory_cap_bytes, card.memory_total_bytes
+        if asked is None or there is None or asked <= there:
+            return ()
+        params: dict[str, Scalar] = {"card": card.title, "cap_bytes": asked, "total_bytes": there}
+        return (Warn(code="memory_cap_beyond", params=params),)
+
     def _cap_bytes(self, card: CardInfo) -> int | None:
+        """The cap on memory; one above what there is caps nothing."""
+        asked = None if self._cap_notes(card) else self._memory_cap_bytes
         if not card.is_cpu:
-            bounds = (self._memory_cap_bytes, instance_free_bytes(self.seen().device(card)))
+            bounds = (asked, instance_free_bytes(self.seen().device(card)))
             return min((bound for bound in bounds if bound is not None), default=None)
         if self._memory_cap_bytes is not None:
-            return self._memory_cap_bytes
+            return asked or card.memory_total_bytes
         return int(min(CPU_CAP_BYTES, CPU_CAP_SHARE * psutil.virtual_memory().available))
 
 

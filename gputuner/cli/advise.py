@@ -11,7 +11,7 @@ from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.cli import document, results
 from gputuner.cli.again import try_command
 from gputuner.cli.context import Injected
-from gputuner.cli.options import Options
+from gputuner.cli.options import GIB, Options
 from gputuner.cli.output import Output
 from gputuner.cli.ports import Setup, Stored
 from gputuner.cli.progress import point_line
@@ -112,7 +112,10 @@ def _judged(stored: Stored) -> tuple[Sequence[Advice], Sequence[Question]]:
     points, told_batch = tuple(stored.points()), stored.started.spec.get("effective_batch")
     effective = (told_batch or None) if isinstance(told_batch, int) else None
     told = [judge(Evidence(card=card, points=points, effective_batch=effective)) for card in stored.summary().cards]
-    return [a for found, _asked in told for a in found], [q for _found, asked in told for q in asked]
+    cap_bytes = stored.started.memory_cap_bytes
+    keep = "" if cap_bytes is None else f" --memory-cap {cap_bytes / GIB:g}"
+    questions = [replace(question, command=question.command + keep) for _found, asked in told for question in asked]
+    return [a for found, _asked in told for a in found], questions
 
 
 def _with_changes(stored: Stored, advice: Sequence[Advice]) -> Sequence[Advice]:
@@ -141,13 +144,14 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         show_tried(output, of_a_try)
         return
     advice, questions = advice_of(stored)
+    cap_bytes = stored.started.memory_cap_bytes
     for card in summary.cards:
         results.show_limit(output, points, card)
     results.show_advice(
         output,
         naming_sources(advice, disputed),
         model=results.model_of(points),
-        tries=lambda name, entry: try_command(options, summary.run_id, name, entry, summary.cards),
+        tries=lambda name, entry: try_command(options, summary.run_id, name, entry, summary.cards, cap_bytes),
         tried=tries_of(setup, summary.run_id),
     )
     used = {reference for entry in advice for reference in entry.evidence}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from shlex import quote
 
-from gputuner.cli.options import Options
+from gputuner.cli.options import GIB, Options
 from gputuner.model.advice import Advice
 from gputuner.model.cards import CardInfo, Origin
 
@@ -13,10 +13,13 @@ def advise_command(options: Options, run_id: str) -> str:
     return f"gputuner --cli advise {run_id}{_folder(options)}"
 
 
-def try_command(options: Options, run_id: str, name: str, entry: Advice, cards: Sequence[CardInfo]) -> str:
+def try_command(
+    options: Options, run_id: str, name: str, entry: Advice, cards: Sequence[CardInfo], cap_bytes: int | None = None
+) -> str:
     """The command that tries an advice, with the options that the session was made with; empty: it cannot be tried.
 
-    ``name``: of the advice among those of its session (``advice.naming``).
+    ``name``: of the advice among those of its session (``advice.naming``). ``cap_bytes``: the cap on memory that the
+    session was made with; one that is given now comes first.
     """
     if entry.change is None:
         return ""
@@ -24,8 +27,9 @@ def try_command(options: Options, run_id: str, name: str, entry: Advice, cards: 
     card = next((each for each in cards if each.uuid == entry.card), None)
     if card is not None and card.origin is Origin.SIMULATED and card.catalog is not None:
         words += [f"--simulate {each.catalog.catalog_id}" for each in cards if each.catalog is not None]
-    if options.memory_cap is not None:
-        words.append(f"--memory-cap {options.memory_cap:g}")
+    cap_gib = options.memory_cap if cap_bytes is None or options.memory_cap is not None else cap_bytes / GIB
+    if cap_gib is not None:
+        words.append(f"--memory-cap {cap_gib:g}")
     if options.python is not None:
         words.append(f"--python {quote(str(options.python))}")
     return " ".join(words) + _folder(options)

@@ -99,6 +99,7 @@ class Performance:
             source=self.stage.source(card),
             unix_s=time.time(),
             version=self.version,
+            memory_cap_bytes=self.options.memory_cap_bytes,
         )
         for note in self.options.notes:
             self.teller.tell(Warned, code=note.code, params=note.params)

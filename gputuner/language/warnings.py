@@ -44,6 +44,10 @@ _RUN: dict[str, str] = {
         "none is advised. Give the recipe a model with FP32 weights for that."
     ),
     "recipe_unknown": N_("The recipe gives parts that nothing is done with: {parts} (see docs/recipes.md)."),
+    "memory_cap_beyond": N_(
+        "--memory-cap says {cap_bytes:bytes}, but {card} has {total_bytes:bytes}: that is all there is, so the cap is "
+        "left out."
+    ),
     "memory_spill": N_(
         "Batch {batch} takes {peak_bytes:bytes} of a card with {total_bytes:bytes}: the driver put the rest into "
         'system memory, far slower ("CUDA - Sysmem Fallback Policy" in the NVIDIA control panel). It counts as not '

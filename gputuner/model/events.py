@@ -55,6 +55,8 @@ class RunStarted:
     version: str
     source: str = "nvml"
     settings_found: dict[str, Scalar] = field(default_factory=lambda: {})
+    memory_cap_bytes: int | None = None
+    """The cap that trials were held to; None: the card's memory (sessions before it was told: not known)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
