@@ -1,10 +1,12 @@
 """All rules, in one tuple, and the judgement that applies them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gputuner.advice.accumulate import accumulate_rule
 from gputuner.advice.batch import fastest_rule, safe_rule
+from gputuner.advice.contention import contention_questions, contention_rules, is_contention
+from gputuner.advice.contention_pair import sharing_rule
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads_rule
 from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
@@ -13,7 +15,6 @@ from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_r
 from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.questions import command, questions
-from gputuner.advice.sharing import sharing_rule
 from gputuner.advice.switches import RULES as SWITCHES
 from gputuner.model.advice import Advice, Question
 
@@ -42,6 +43,22 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judges:
+    """Who judges the figures of one kind of experiment."""
+
+    meant: Callable[[Evidence], bool]
+    rules: tuple[Rule, ...]
+    questions: Callable[[Evidence], tuple[Question, ...]]
+
+
+USUAL = Judges(meant=lambda _: True, rules=RULES, questions=questions)
+APART = (
+    Judges(meant=is_numerics, rules=(numerics_rules,), questions=numerics_questions),
+    Judges(meant=is_contention, rules=(contention_rules,), questions=contention_questions),
+)
+"""Experiments that have rules of their own."""
+
 OF_FORMATS = ("precision.best", "switches.best")
 
 
@@ -52,14 +69,13 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
 
     A gain whose evidence scattered and whose interval is missing or holds no gain is no advice but a question.
     """
-    numerical = is_numerics(evidence)
-    rules = (numerics_rules,) if numerical else RULES
-    found = [replace(advice, origin=evidence.card.origin) for rule in rules for advice in rule(evidence)]
+    own = next((each for each in APART if each.meant(evidence)), USUAL)
+    found = [replace(advice, origin=evidence.card.origin) for rule in own.rules for advice in rule(evidence)]
     if _formats_say_nothing(evidence):
         found = [advice for advice in found if advice.id not in OF_FORMATS]
     settled = [advice for advice in found if not _unsettled(advice)]
     ranked = sorted(map(evidence.record.ranked, settled), key=lambda a: (-a.rank, a.id))
-    asked = numerics_questions(evidence) if numerical else questions(evidence)
+    asked = own.questions(evidence)
     if len(settled) < len(found):
         again = command(evidence.card, f"{evidence.command} --minutes 10")
         asked = (Question(id="scattered", card=evidence.card.uuid, command=again), *asked)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, hypot, log, sqrt
 
 import numpy as np
@@ -24,6 +25,8 @@ class Slowdown:
     spread: Spread
     """``n`` steps within the common window; ``median`` is the slowdown."""
     flags: tuple[Flag, ...] = ()
+    within: float | None = None
+    """Relative half-width of the 95 % interval from the steps alone, without the spread between trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,8 @@ class CoRun:
     between: float
     """Relative standard deviation between trials of the same work that the intervals include."""
     common_s: float
+    gain_within: float | None = None
+    """As ``Slowdown.within``, of the gain."""
 
     @property
     def slowdowns(self) -> tuple[float, ...]:
@@ -116,12 +121,17 @@ def inside(trial: Trial, t0_ns: int, t1_ns: int) -> tuple[float, ...]:
 
 
 def co_run(
-    together: Sequence[Trial], before: Sequence[Trial], after: Sequence[Trial], between: float = BETWEEN_TRIALS
+    together: Sequence[Trial],
+    before: Sequence[Trial],
+    after: Sequence[Trial],
+    between: float = BETWEEN_TRIALS,
+    window: tuple[int, int] | None = None,
 ) -> CoRun | None:
     """Slowdowns, gain and fairness of jobs that ran at once against each alone before and after (A B A).
 
     ``before[i]`` and ``after[i]`` are job i alone (one entry each: the jobs are alike); without ``after`` the change
-    of solo is 0. None where no step lies wholly inside the common window.
+    of solo is 0. None where no step lies wholly inside the common window; ``window`` is a shorter one, of a co-run
+    that also held jobs whose steps are not known, or in which one failed.
 
     Intervals combine relative half-widths in the logarithm as roots of sums of squares: of the steps together, of the
     steps alone (mean of before and after), and 1.96 × the standard deviation between trials, once for the time
@@ -129,7 +139,7 @@ def co_run(
     before and after show if it is more (|log ratio| / √2). Solo and the co-run itself are common to all jobs, so in
     the gain only the scatter of the steps together averages out.
     """
-    t0_ns, t1_ns = common_window(together)
+    t0_ns, t1_ns = window or common_window(together)
     jobs: list[_Job] = []
     change = 0.0
     for index, trial in enumerate(together):
@@ -143,21 +153,29 @@ def co_run(
     between = max(between, abs(log(1.0 + change)) / sqrt(2.0))
     solo_trials = 2 if after else 1
     common_half = NORMAL_975 * between * sqrt(1.0 + 1.0 / solo_trials)
+    within = _gain_half(jobs)
     return CoRun(
         jobs=tuple(_slowdown(job, common_half) for job in jobs),
-        gain_spread=_gain(jobs, common_half),
+        gain_spread=_gain(jobs, None if within is None else hypot(within, common_half)),
         fairness=fairness([job.slowdown for job in jobs]),
         solo_change=change,
         between=between,
         common_s=(t1_ns - t0_ns) / 1e9,
+        gain_within=within,
     )
 
 
-def _job(trial: Trial, steps: Sequence[float], solo: Sequence[Trial]) -> _Job | None:
+@lru_cache(maxsize=64)
+def _spread_of(steps: tuple[float, ...]) -> Spread:
+    """``spread``, kept: the same solo run stands beside each of several jobs, and beside two mixes."""
+    return spread(steps)
+
+
+def _job(trial: Trial, steps: tuple[float, ...], solo: Sequence[Trial]) -> _Job | None:
     if not steps:
         return None
-    beside = spread(steps)
-    alone = [spread(t.iteration_s) for t in solo]
+    beside = _spread_of(steps)
+    alone = [_spread_of(t.iteration_s) for t in solo]
     halves = [half for half in map(relative_half_width, alone) if half is not None]
     flags = [*spread_flags(steps, beside)]
     for trial_alone, of in zip(solo, alone, strict=True):
@@ -177,21 +195,33 @@ def _job(trial: Trial, steps: Sequence[float], solo: Sequence[Trial]) -> _Job | 
 
 def _slowdown(job: _Job, common_half: float) -> Slowdown:
     value = job.slowdown
-    half = None
+    within = half = None
     if job.together_half is not None and job.alone_half is not None:
-        half = hypot(job.together_half, job.alone_half, common_half)
+        within = hypot(job.together_half, job.alone_half)
+        half = hypot(within, common_half)
     steps = job.together
     flags = job.flags if value >= VALID_SLOWDOWN else (*job.flags, Flag.IMPLAUSIBLE)
-    return Slowdown(spread=_spread(steps.n, value, steps.iqr / job.alone_s, half, steps.block_length), flags=flags)
+    spread_of = _spread(steps.n, value, steps.iqr / job.alone_s, half, steps.block_length)
+    return Slowdown(spread=spread_of, flags=flags, within=within)
 
 
-def _gain(jobs: Sequence[_Job], common_half: float) -> Spread:
-    """The gain with the jobs' shares of it as weights; ``n`` the fewest steps of a job."""
+def _shares(jobs: Sequence[_Job]) -> tuple[float, list[tuple[float, _Job]]]:
+    """The gain, and each job's share of it."""
     value = aggregate_gain([job.slowdown for job in jobs])
-    shared = [(1.0 / job.slowdown / value, job) for job in jobs]
+    return value, [(1.0 / job.slowdown / value, job) for job in jobs]
+
+
+def _gain_half(jobs: Sequence[_Job]) -> float | None:
+    """Relative half-width of the gain's interval from the steps, with the jobs' shares of it as weights."""
+    _, shared = _shares(jobs)
     within = [share * job.together_half for share, job in shared if job.together_half is not None]
     alone = [share * job.alone_half for share, job in shared if job.alone_half is not None]
-    half = hypot(*within, sum(alone), common_half) if len(within) == len(alone) == len(jobs) else None
+    return hypot(*within, sum(alone)) if len(within) == len(alone) == len(jobs) else None
+
+
+def _gain(jobs: Sequence[_Job], half: float | None) -> Spread:
+    """The gain; ``n`` the fewest steps of a job."""
+    value, shared = _shares(jobs)
     iqr = hypot(*(share * job.together.iqr / job.together.median for share, job in shared))
     lengths = [job.together.block_length for job in jobs if job.together.block_length is not None]
     return _spread(min(job.together.n for job in jobs), value, value * iqr, half, max(lengths, default=None))

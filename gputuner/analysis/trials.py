@@ -13,7 +13,7 @@ BETWEEN_TRIALS = 0.003
 """Relative standard deviation between trials of the same work where the run does not tell it: 0.3 %."""
 ASSUMED_TRIALS = 2.0
 """The assumed value weighs as much as this many repeated trials of the run's own."""
-REPEATED_PHASES = ("alone", "probe", "sustained")
+REPEATED_PHASES = ("alone", "alone_between", "alone_after", "probe", "sustained")
 """Phases of ``train_throughput`` in which the same work may be measured again, with nothing else on the card."""
 SAME_WORK = ("batch", "precision", "channels_last", "image")
 UNSETTLED = frozenset({Flag.NOT_STEADY, Flag.SPREAD})

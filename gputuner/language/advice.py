@@ -6,6 +6,7 @@ from string import Formatter
 from gputuner.language import numbers
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.advice_words import ADVICE, QUESTIONS
+from gputuner.language.contention import mixed
 from gputuner.language.filling import fill
 from gputuner.language.loading import settings_named
 from gputuner.language.names import source, workload
@@ -18,6 +19,7 @@ from gputuner.model.readings import Scalar
 SWITCHED = {
     "switches.best": ("keep",),
     "switches.memory": ("reserved", "free"),
+    "contend.mode": ("mps", "host_serialised"),
     "watch.cores_taken": ("own",),
     "watch.tf32": ("convolutions",),
     "watch.workers": ("waits",),
@@ -138,6 +140,8 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for name in ("workload", "free_workload"):
         if name in named:
             named[name] = workload(str(named[name]))
+    if "mix" in params:
+        named |= mixed(params)
     for name in ("core_source", "core_other", "memory_source", "memory_other"):
         if name in named:
             named[name] = source(str(named[name]))

@@ -3,6 +3,8 @@
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.advice_words_watching import ADVICE as WATCHING
 from gputuner.language.advice_words_watching import QUESTIONS as WATCHING_QUESTIONS
+from gputuner.language.contention_words import ADVICE as CONTENTION
+from gputuner.language.contention_words import QUESTIONS as CONTENTION_QUESTIONS
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
@@ -373,6 +375,7 @@ ADVICE: dict[str, AdviceWords] = {
             N_("One alone at its best batch does {alone_tuned} times."),
         ),
     ),
+    **CONTENTION,
     **LOADING,
     **NUMERICS,
     **WATCHING,
@@ -389,6 +392,7 @@ QUESTIONS: dict[str, str] = {
     "scattered": N_("Some figures scattered too much for advice; measure again when nothing else runs."),
     "steady_heat:unloaded": N_("How hot the card gets in a long run is not known; it was not loaded for long."),
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
+    **CONTENTION_QUESTIONS,
     **NUMERICS_QUESTIONS,
     **WATCHING_QUESTIONS,
 }

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from gputuner.language.benchmarks import unavailable
+from gputuner.language.contention_commands import ERRORS as COMMANDS
+from gputuner.language.contention_words import ERRORS as CONTENTION
 from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
 from gputuner.language.words import N_
@@ -299,7 +301,9 @@ _FURTHER_CARD = N_("{sentence} It was the card [{card_index}] {card}, which work
 """After a stop for safety that another card than the run's own called for."""
 
 # A key ending in ``:alone`` is for a list that turned out empty.
-ERRORS: dict[str, str] = _ENDINGS | _USAGE | _COMMANDS | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY
+ERRORS: dict[str, str] = (
+    _ENDINGS | _USAGE | _COMMANDS | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY | CONTENTION | COMMANDS
+)
 
 
 def error(entry: GputunerError | str, params: Mapping[str, object] | None = None, text: str = "") -> str:

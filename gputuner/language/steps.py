@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.language import numerics_words
+from gputuner.language import contention_words, numerics_words
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
@@ -53,6 +53,7 @@ STEPS: dict[str, str] = {
     "loading_again": N_("chosen and present loader once more"),
     "bench_launch": N_("kernel launches"),
     **numerics_words.STEPS,
+    **contention_words.STEPS,
     "settle": N_("cooling down"),
     "record": N_("recording"),
     "watch": N_("your command"),
@@ -128,6 +129,7 @@ _PHASES: dict[str, str] = {
     "burst": N_("from cold"),
     "sustained": N_("sustained"),
     "alone": N_("alone"),
+    **contention_words.PHASES,
     "probe": "",
     "steady": "",
     "search": N_("in the search"),
@@ -180,6 +182,7 @@ _WORDS: dict[str, dict[str, str]] = {
         "device": N_("on the card"),
         "round_trip": N_("until it has run"),
         "graph": N_("in a CUDA graph"),
+        **contention_words.MODES,
     },
     "pinned": {"True": N_("pinned memory"), "False": N_("pageable memory")},
     "decode": {
@@ -194,12 +197,13 @@ _WORDS: dict[str, dict[str, str]] = {
     "verdict": numerics_words.VERDICTS,
     "kept": numerics_words.KEPT,
     "trap": numerics_words.TRAPS,
-    "cause": CAUSES,
+    "cause": {**CAUSES, **contention_words.CAUSES},
+    "probe": contention_words.PROBES,
     "autocast": {"off": N_("without autocast"), "float16": "autocast FP16", "bfloat16": "autocast BF16"},
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
-_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "training", "batches", "session", "twin"})
+_TOLD_ELSEWHERE = frozenset({"verified", "job", "jobs", "mix", "shares", "training", "batches", "session", "twin"})
 _FIXED = frozenset(
     [
         "backends",
@@ -233,13 +237,17 @@ SIDES = ("m", "n", "k")
 
 WHOLE_NUMBERS = frozenset({"int8"})
 """Number formats whose operations are no floating-point ones."""
-RATIOS = frozenset({"co_run_slowdown", "co_run_gain", "switches_gain"})
+MIXED: dict[str, tuple[str, ...]] = {"contend_together": ("mode", "shares")}
+"""Steps of several jobs, whose params are those of the first: what is told of them."""
+RATIOS = frozenset(
+    {"co_run_slowdown", "co_run_gain", "co_run_predicted", "pressure_sensitivity", "pressure_exerted", "switches_gain"}
+)
 
 
 def step(label: str, params: Mapping[str, Scalar]) -> str:
     """What a step does and to what."""
-    name = _(STEPS[label]) if label in STEPS else label.replace("_", " ")
-    of_what = settings(params)
+    name = fill(STEPS[label], params) if label in STEPS else label.replace("_", " ")
+    of_what = settings({name: entry for name, entry in params.items() if label not in MIXED or name in MIXED[label]})
     return _("{what}: {of}").format(what=name, of=of_what) if of_what else name
 
 

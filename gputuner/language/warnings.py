@@ -4,6 +4,9 @@ from collections.abc import Mapping
 
 from gputuner.language.benchmarks import WARNINGS as BENCHMARKS
 from gputuner.language.benchmarks import level, mode, unavailable
+from gputuner.language.contention_commands import WARNINGS as COMMANDS
+from gputuner.language.contention_words import STAGES as CONTENTION_STAGES
+from gputuner.language.contention_words import WARNINGS as CONTENTION
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
@@ -110,7 +113,9 @@ _VISIBLE: dict[str, str] = {
     "visible_stops_at": N_("CUDA_VISIBLE_DEVICES: {entry} is no card; it and what follows ({ignored}) is ignored."),
 }
 
-WARNINGS: dict[str, str] = _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING
+WARNINGS: dict[str, str] = (
+    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS
+)
 
 STAGES: dict[str, str] = {
     "limit": N_("the check of the largest batch"),
@@ -118,6 +123,7 @@ STAGES: dict[str, str] = {
     "sharing": N_("two trainings at once"),
     "sustained": N_("sustained load"),
     "training": N_("the training"),
+    **CONTENTION_STAGES,
     **SWITCH_STAGES,
 }
 CONDITIONS: dict[str, str] = {"torch": "torch", "torch_cuda": "CUDA"}
@@ -131,7 +137,7 @@ SKIPS: dict[str, str] = {
 def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
-    code = f"{code}:needed" if code == "does_not_fit" and "needed_bytes" in params else code
+    code = f"{code}:needed" if code in ("does_not_fit", "contend_memory_ends") and "needed_bytes" in params else code
     params = loading_named(params) if code in LOADING else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:

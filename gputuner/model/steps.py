@@ -11,7 +11,7 @@ from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.watched import Observed, TreeUse
 
-Runtime = Literal["torch", "kernels"]
+Runtime = Literal["torch", "kernels", "command"]
 Mode = Literal["processes", "mps", "streams"]
 """How jobs share a card: processes whose contexts alternate (time slicing), processes under MPS, or streams of one
 process."""
@@ -34,20 +34,37 @@ def told_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     Whoever runs it again does that from the same folder.
     """
     told = {name: value for name, value in spec.items() if name != "folder"}
-    recipe = told.get("recipe")
+    recipe, folder = told.get("recipe"), str(spec.get("folder", ""))
     if isinstance(recipe, str) and recipe:
-        told["recipe"] = told_recipe(recipe, str(spec.get("folder", "")))
+        told["recipe"] = told_recipe(recipe, folder)
+    if isinstance(told.get("jobs"), list | tuple):
+        told["jobs"] = [told_job(str(text), folder) for text in told["jobs"]]
     return told
 
 
+def split_job(text: str) -> tuple[str, str]:
+    """A job of several on one card, ``reference[:key=value,…]``: what it runs, and its settings (empty: none)."""
+    reference, _, settings = text.rpartition(":")
+    return (reference, settings) if reference and "=" in settings else (text, "")
+
+
+def told_job(text: str, folder: str = "") -> str:
+    """A job as it may be told: of a recipe without the folders of its path (as ``told_recipe``)."""
+    reference, settings = split_job(text)
+    told = told_recipe(reference, folder) if ":" in reference else reference
+    return f"{told}:{settings}" if settings else told
+
+
 def private_folders(spec: object) -> tuple[str, ...]:
-    """Where a recipe's files lie, absolute, the longest first; none where ``spec`` is of no recipe."""
+    """Where recipes' files lie, absolute, the longest first; none where ``spec`` is of no recipe.
+
+    Its ``recipes``, or the only ``recipe``; ``commands`` name files there too.
+    """
     recipe, folder = (str(getattr(spec, name, "")) for name in ("recipe", "folder"))
-    if not recipe:
-        return ()
-    source = recipe.rpartition(":")[0]
+    recipes: Sequence[str] = getattr(spec, "recipes", (recipe,) if recipe else ())
     kind = PureWindowsPath if PureWindowsPath(folder).drive else PurePosixPath
-    own = [kind(folder), kind(folder, source).parent] if source.endswith(".py") else [kind(folder)]
+    own = [kind(folder)] if recipes or getattr(spec, "commands", ()) else []
+    own += [kind(folder, source).parent for each in recipes if (source := each.rpartition(":")[0]).endswith(".py")]
     return tuple(sorted({str(path) for path in own if path.is_absolute() and path.name}, key=len, reverse=True))
 
 

@@ -1,4 +1,4 @@
-"""One job or two at once on a card."""
+"""One training or two of it at once, from a ``tune`` run."""
 
 from dataclasses import replace
 
@@ -25,6 +25,8 @@ def sharing_rule(evidence: Evidence) -> list[Advice]:
     """
     found: list[Advice] = []
     for point in evidence.of("co_run_gain"):
+        if "mix" in point.params:  # of a contention experiment, which has rules of its own
+            continue
         if Flag.IMPLAUSIBLE in point.flags or point.extra.get("valid") is not True:
             continue
         tuned = max(1.0, float(point.extra.get("alone_tuned", 1.0)))

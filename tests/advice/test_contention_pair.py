@@ -2,7 +2,7 @@
 
 import pytest
 
-from gputuner.advice.sharing import sharing_rule
+from gputuner.advice.contention_pair import sharing_rule
 from gputuner.model.points import Flag
 
 

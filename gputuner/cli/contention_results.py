@@ -1,0 +1,75 @@
+"""What ``contend`` found, in tables and sentences, or as a document."""
+
+from collections.abc import Sequence
+
+from gputuner.analysis.contention_claim import Claim, claims_of
+from gputuner.analysis.contention_figures import newest
+from gputuner.cli import document, results
+from gputuner.cli.again import advise_command, try_command
+from gputuner.cli.experiment import Finished, run_document
+from gputuner.cli.options import Options
+from gputuner.cli.output import Output
+from gputuner.language import contention, contention_tables
+from gputuner.language.words import _
+from gputuner.model.advice import Advice
+from gputuner.model.cards import Origin
+from gputuner.model.points import Point
+
+
+def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
+    """Show, or write, what the runs found."""
+    for each in ended:
+        each.found.points[:] = newest(each.found.points)
+    if output.json:
+        body = run_document(origin, name, ended)
+        body["claims"] = [claim_document(each) for run in ended for each in claims_of(run.found.points)]
+        document.write(body, output.out)
+        return
+    for each in ended:
+        _show(output, each, options)
+        results.show_end(output, each.found.outcome, origin, each.path)
+
+
+def _show(output: Output, each: Finished, options: Options) -> None:
+    found = each.found
+    show_points(output, found.points)
+    if not found.points and found.exit_code != 0:
+        return
+
+    def tries(name: str, entry: Advice) -> str:
+        return try_command(options, found.run_id, name, entry, each.cards)
+
+    more = advise_command(options, found.run_id)
+    results.show_advice(output, found.advice, command=more, model="", tries=tries if each.path else None)
+    results.show_questions(output, found.questions, options)
+
+
+def show_points(output: Output, points: Sequence[Point]) -> None:
+    """The figures of a contention experiment."""
+    for title, table in (
+        (_("Alone"), contention_tables.alone_table(points)),
+        (_("At once"), contention_tables.together_table(points)),
+        (_("Does it pay? Work per time, one after the other = 1"), contention_tables.gain_table(points)),
+        (_("What they lose time at"), contention_tables.cause_table(points)),
+        (_("Predicted without having run the pair"), contention_tables.predicted_table(points)),
+    ):
+        if table.rows:
+            output.heading(title)
+            output.show(table)
+    for line in contention_tables.null_lines(points):
+        output.line(line)
+    for claim in claims_of(points):
+        output.line(contention.claim(claim))
+
+
+def claim_document(entry: Claim) -> document.Json:
+    """A claim against its figures, as an object of JSON."""
+    return {
+        "claim": "edsr_three_at_once",
+        "mode": entry.mode,
+        "value": entry.value,
+        "low": entry.low,
+        "high": entry.high,
+        "holds": entry.holds,
+        "evidence": list(entry.evidence),
+    }

@@ -1,0 +1,87 @@
+"""``--null``: each job beside an idle partner: how often a slowdown is seen that is none."""
+
+from collections.abc import Generator, Sequence
+
+from gputuner.analysis.contention import co_run
+from gputuner.analysis.contention_null import null_found
+from gputuner.analysis.trials import between_trials
+from gputuner.experiments.contention_measure import TOGETHER, Lab, Runnable
+from gputuner.experiments.contention_points import Round, round_points
+from gputuner.model.points import Spread
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Done, Step, StepResult, Together, Trial
+
+ROUNDS_MOST = 20
+"""Rounds of each job, at most."""
+END_S = 3.0
+PARTNER = 1
+
+
+def null_rounds(lab: Lab, jobs: Sequence[Runnable]) -> Generator[Step, StepResult, None]:
+    """Solo, the same beside an idle process, solo again, in rounds while the time allows; then the rate of errors.
+
+    An idle process is alive in all three, so that nothing differs but the name.
+    """
+    distinct = list({job.label: job for job in jobs}.values())
+    found: dict[str, list[Spread]] = {job.label: [] for job in distinct}
+    before: dict[str, Trial] = {}
+    for number in range(1, ROUNDS_MOST + 1):
+        for job in distinct:
+            cost_s = 2.0 * lab.pace.trial_s(lab.step_s(job))
+            if number > 1 and not lab.course.fits(cost_s, END_S):
+                break
+            yield from _round(lab, job, number, before, found[job.label])
+    for job in distinct:
+        yield from _tell(lab, job, found[job.label])
+
+
+def _round(
+    lab: Lab, job: Runnable, number: int, before: dict[str, Trial], found: list[Spread]
+) -> Generator[Step, StepResult, None]:
+    first = before.get(job.label)
+    if first is None:
+        first = yield from lab.alone(job, "processes", idle=PARTNER)
+        if first is None:
+            return
+    step_s = lab.step_s(job)
+    work = job.work(TOGETHER, lab.pace.measured_s(step_s), warmup_s=lab.pace.warmup_s)
+    step = Together(label=TOGETHER, works=(work,), idle=PARTNER)
+    result = yield from lab.course.attempt(step, lab.pace.trial_s(step_s))
+    after = yield from lab.alone(job, "processes", idle=PARTNER)
+    if after is not None:
+        before[job.label] = after
+    if not isinstance(result, Done) or not result.trials or after is None:
+        return
+    beside = result.trials[0]
+    judged = co_run((beside,), (first,), (after,), between_trials(lab.course.points))
+    if judged is None:
+        return
+    found.append(judged.jobs[0].spread)
+    told = Round(
+        jobs=(job,),
+        mode="processes",
+        trials=(beside,),
+        conditions=result.conditions,
+        before={job.label: first},
+        after={job.label: after},
+        window=(beside.t0_ns, beside.t1_ns),
+        places=(0,),
+        found=judged,
+    )
+    yield from lab.course.tell(*round_points(lab.course, lab.known, (told,), null=True, round=number))
+
+
+def _tell(lab: Lab, job: Runnable, slowdowns: Sequence[Spread]) -> Generator[Step, StepResult, None]:
+    found = null_found(slowdowns)
+    if found is None:
+        yield from lab.course.warn("null_nothing")
+        return
+    extra: dict[str, Scalar] = {
+        "benchmark": job.label,
+        "pairs": found.rounds,
+        "false_difference_rate": found.false_rate,
+        "largest": found.largest,
+    }
+    yield from lab.course.tell(
+        lab.course.make.figure("null_difference", job.label, found.difference, "fraction", {}, extra=extra)
+    )
