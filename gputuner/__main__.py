@@ -30,28 +30,8 @@ def _front_end(arguments: list[str]) -> int:
             if code == INTERRUPTED:
                 signal.signal(signal.SIGINT, _leave)
             return code
-        case ["--collector"]:
-            from gputuner.telemetry.collector import main as collector
-
-            if hasattr(signal, "pthread_sigmask"):
-                signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever started us may hold signals
-            return collector(arguments[1:])
-        case ["--worker"]:
-            from gputuner.workloads.worker import main as worker
-
-            return worker(arguments[1:])
-        case ["--commanded"]:
-            from gputuner.engine.commanded_child import main as commanded
-
-            return commanded(arguments[1:])
-        case ["--job", *rest]:
-            from gputuner.jobs.supervisor import main as supervisor
-
-            return supervisor(rest)
-        case ["--helper"]:
-            from gputuner.devices.helper import main as helper
-
-            return helper(arguments[1:])
+        case [("--collector" | "--worker" | "--commanded" | "--mps-keeper" | "--job" | "--helper") as child]:
+            return _child(child, arguments[1:])
         case ["--version"]:
             from importlib.metadata import version
 
@@ -63,6 +43,39 @@ def _front_end(arguments: list[str]) -> int:
             return show(arguments)
         case _:
             return _window(arguments)
+
+
+def _child(kind: str, arguments: list[str]) -> int:
+    """The main of one of our own child processes."""
+    match kind:
+        case "--collector":
+            from gputuner.telemetry.collector import main as collector
+
+            if hasattr(signal, "pthread_sigmask"):
+                signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever started us may hold signals
+            return collector(arguments)
+        case "--worker":
+            from gputuner.workloads.worker import main as worker
+
+            return worker(arguments)
+        case "--commanded":
+            from gputuner.engine.commanded_child import main as commanded
+
+            return commanded(arguments)
+        case "--mps-keeper":
+            from gputuner.engine.mps_keeper import main as keeper
+
+            return keeper(arguments)
+        case "--job":
+            from gputuner.jobs.supervisor import main as supervisor
+
+            return supervisor(arguments)
+        case "--helper":
+            from gputuner.devices.helper import main as helper
+
+            return helper(arguments)
+        case _:
+            raise AssertionError(kind)
 
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
