@@ -14,6 +14,18 @@ LEAST_DIAL = 0.02
 LEAST_BURST_S, MOST_BURST_S = 1e-4, 0.1
 
 
+def probe_named(name: str) -> Probe:
+    """The probe of that name.
+
+    Raises:
+        ValueError: there is none; nobody types these names.
+    """
+    for probe in PROBES:
+        if probe == name:
+            return probe
+    raise ValueError(f"no probe {name!r}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PressureSpec:
     """One probe at one dial.
@@ -33,10 +45,10 @@ class PressureSpec:
         """Refuse what presses on nothing.
 
         Raises:
-            UsageError: no such probe, or a value out of range.
+            UsageError: a value is out of range.
+            ValueError: no such probe.
         """
-        if self.probe not in PROBES:
-            raise UsageError("probe_unknown", f"no probe {self.probe!r}", probe=self.probe, known=", ".join(PROBES))
+        probe_named(self.probe)
         for name, value, low, high in (
             ("dial", self.dial, LEAST_DIAL, 1.0),
             ("burst_s", self.burst_s, LEAST_BURST_S, MOST_BURST_S),

@@ -1,0 +1,111 @@
+"""A card's matrix of pairs, and what probes said of its jobs, read back from the figures of stored sessions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gputuner.analysis.contention_figures import mixes, newest
+from gputuner.analysis.contention_held_out import Errors, HeldOut, errors
+from gputuner.analysis.contention_pressure import Pressures, ProbeSetting
+from gputuner.model.points import Point
+
+SENSITIVITY, EXERTED, CALIBRATION = "pressure_sensitivity", "pressure_exerted", "pressure_calibration"
+PREDICTED, CAUSE = "co_run_predicted", "co_run_cause"
+USUAL_BURST_MS = 2.0
+PAIR = 2
+MS = 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSeen:
+    """One job beside one partner on one card."""
+
+    card: str
+    mode: str
+    job: str
+    partner: str
+    slowdown: float
+    low: float | None = None
+    high: float | None = None
+
+
+def pairs_seen(points: Iterable[Point]) -> tuple[PairSeen, ...]:
+    """The valid pairs among figures (of any number of sessions, oldest first): of each the newest figure, both jobs."""
+    told: list[PairSeen] = []
+    for mix in mixes(points):
+        labels = mix.label.split("+")
+        if len(labels) != PAIR or not mix.valid:
+            continue
+        for point in mix.slowdowns:
+            place = int(point.params.get("job", 1)) - 1
+            if not 0 <= place < PAIR:
+                continue
+            spread = point.spread
+            told.append(
+                PairSeen(
+                    card=point.card,
+                    mode=mix.mode,
+                    job=labels[place],
+                    partner=labels[1 - place],
+                    slowdown=point.value,
+                    low=spread.ci95_low if spread else None,
+                    high=spread.ci95_high if spread else None,
+                )
+            )
+    return tuple(told)
+
+
+def pair_slowdowns(points: Iterable[Point], card: str, mode: str = "processes") -> dict[tuple[str, str], float]:
+    """Slowdown of the first beside the second, by labels; of a job beside itself the larger of both."""
+    found: dict[tuple[str, str], float] = {}
+    for seen in pairs_seen(points):
+        if seen.card == card and seen.mode == mode:
+            key = seen.job, seen.partner
+            found[key] = max(found.get(key, 0.0), seen.slowdown) if seen.job == seen.partner else seen.slowdown
+    return found
+
+
+def pressures_of(points: Iterable[Point], card: str, mode: str) -> Pressures:
+    """What jobs and probes did beside each other, from the figures that tell it (oldest first)."""
+    probes: dict[tuple[ProbeSetting, ProbeSetting], float] = {}
+    sensitivity: dict[tuple[str, ProbeSetting], float] = {}
+    exerted: dict[tuple[str, ProbeSetting], float] = {}
+    for point in newest(p for p in points if p.metric in (SENSITIVITY, EXERTED, CALIBRATION) and p.card == card):
+        if point.params.get("mode") != mode:
+            continue
+        setting = setting_of(point)
+        if point.metric == CALIBRATION:
+            probes[setting_of(point, "other_"), setting] = point.value
+        elif point.metric == SENSITIVITY:
+            sensitivity[str(point.params["job_label"]), setting] = point.value
+        else:
+            exerted[str(point.params["job_label"]), setting] = point.value
+    settings = tuple(dict.fromkeys(setting for _, setting in probes))
+    return Pressures(mode=mode, settings=settings, probes=probes, sensitivity=sensitivity, exerted=exerted)
+
+
+def setting_of(point: Point, prefix: str = "") -> ProbeSetting:
+    """The probe setting of a figure of pressure."""
+    params = point.params
+    return ProbeSetting(
+        probe=str(params[f"{prefix}probe"]),
+        dial=float(params[f"{prefix}dial"]),
+        burst_s=float(params.get(f"{prefix}burst_ms", USUAL_BURST_MS)) / MS,
+    )
+
+
+def predicted_errors(points: Iterable[Point], card: str, mode: str) -> dict[str, Errors]:
+    """How far the predictions of each model lie from measurement, by model; only of pairs that ran."""
+    told: dict[str, list[HeldOut]] = {}
+    for point in newest(p for p in points if p.metric == PREDICTED and p.card == card):
+        if point.params.get("mode") != mode or "measured" not in point.extra:
+            continue
+        told.setdefault(str(point.params["model"]), []).append(
+            HeldOut(
+                job=str(point.params["job_label"]),
+                partner="",
+                held_out=str(point.extra.get("held_out", "")),
+                measured=float(point.extra["measured"]),
+                predicted=point.value,
+            )
+        )
+    return {model: errors(each) for model, each in told.items()}

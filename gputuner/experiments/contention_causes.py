@@ -1,0 +1,75 @@
+"""Tells why the jobs of the mixes that ran lose time, from what they did beside probes."""
+
+from collections.abc import Generator
+
+from gputuner.analysis.contention_baselines import clock_factor
+from gputuner.analysis.contention_causes import Cause, MemorySeen, cause_of, plain_cause
+from gputuner.analysis.contention_pressure import Pressures
+from gputuner.analysis.contention_stored import CAUSE
+from gputuner.experiments.contention_measure import Lab
+from gputuner.experiments.contention_points import Round
+from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import Mode, Step, StepResult
+
+
+def causes(lab: Lab, mode: Mode, found: Pressures | None) -> Generator[Step, StepResult, None]:
+    """A figure for each cause of each job that slowed, in every mix that ran in ``mode``.
+
+    Jobs that were not beside the probes are judged by clock and memory alone.
+    """
+    for (_, way), rounds in list(lab.known.rounds.items()):
+        last = rounds[-1]
+        if last.mode != mode or way != mode or last.found is None:
+            continue
+        for place, slowed in zip(last.places, last.found.jobs, strict=True):
+            yield from _tell(lab, last, place, slowed.spread.median, found)
+
+
+def _tell(
+    lab: Lab, of: Round, place: int, slowdown: float, found: Pressures | None
+) -> Generator[Step, StepResult, None]:
+    labels = [job.label for job in of.jobs]
+    clock = clock_factor(lab.known.conditions(labels[place], of.mode), of.conditions)
+    memory = MemorySeen(retries=_retries(lab, of, place))
+    if found is not None and set(labels) <= set(found.jobs):
+        partners = [*labels[:place], *labels[place + 1 :]]
+        cause = cause_of(found, labels[place], partners, slowdown, clock_factor=clock, memory=memory)
+    else:
+        alternating = of.mode == "processes" and not lab.pace.cpu
+        cause = plain_cause(slowdown, alternating=alternating, clock_factor=clock, memory=memory)
+    if cause is not None:
+        yield from lab.course.tell(*_points(lab, of, place, cause))
+
+
+def _retries(lab: Lab, of: Round, place: int) -> int:
+    """Allocations that had to be tried again together, where there were none alone."""
+    alone = [trial for trial, _ in lab.known.alone_of(of.jobs[place].label).get(of.mode, ())]
+    if any(trial.memory.get("allocator_retries", 0) for trial in alone):
+        return 0
+    return of.trials[place].memory.get("allocator_retries", 0)
+
+
+def _points(lab: Lab, of: Round, place: int, cause: Cause) -> tuple[Point, ...]:
+    """One for each cause by its share; of a slowdown that nothing explains one that says so."""
+    job = of.jobs[place]
+    params: dict[str, Scalar] = {
+        "mix": "+".join(each.label for each in of.jobs),
+        "mode": of.mode,
+        "job": place + 1,
+        "job_label": job.label,
+    }
+    extra: dict[str, Scalar] = {
+        "verdict": cause.verdict,
+        "slowdown": cause.slowdown,
+        "explained": cause.explained,
+        "by_probes": cause.by_probes,
+        "alternating": cause.alternating,
+    }
+    shares = cause.shares or {cause.verdict: 0.0}
+    return tuple(
+        lab.course.make.figure(
+            CAUSE, job.name, share, "fraction", {**params, "cause": name}, conditions=of.conditions, extra=extra
+        )
+        for name, share in shares.items()
+    )
