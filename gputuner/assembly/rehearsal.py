@@ -11,6 +11,7 @@ from gputuner.assembly.processor import PROCESSOR, processor_catalog
 from gputuner.catalog import load
 from gputuner.engine.engine import Engine
 from gputuner.engine.inbox import Inbox, Item, TickArrived
+from gputuner.engine.mps import Mps
 from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
@@ -86,6 +87,9 @@ class _Rehearsal:
     ) -> Worker:
         beside = tuple(self._players[peer].uuid for peer in peers)
         return self._stage.spawn(worker_id, self._players[card.uuid], memory_cap_bytes, peers=beside)
+
+    def mps(self, card: CardInfo, data_dir: Path | None) -> Mps | str:
+        return self._stage.mps(card, data_dir)
 
     def close(self) -> None:
         self._stage.close()

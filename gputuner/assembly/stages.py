@@ -8,6 +8,8 @@ from pathlib import Path
 from gputuner.assembly.children import child_command
 from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
+from gputuner.engine.mps import Mps, OwnMps
+from gputuner.engine.mps_ground import obstacle
 from gputuner.engine.replayed import ReplayedStage
 from gputuner.engine.simulated import SimulatedStage, SimulatedTrials
 from gputuner.engine.stage import Stage, WallStage
@@ -38,12 +40,16 @@ def wall_stage(
     def command(card: CardInfo, cap_bytes: int | None) -> list[str]:
         return worker_command(interpreter, "cpu" if card.is_cpu else "cuda", cap_bytes)
 
+    def mps(card: CardInfo, data_dir: Path | None) -> Mps | str:
+        return obstacle(card, host()) or OwnMps(device_uuid(card), data_dir, child_command())
+
     return WallStage(
         feed,
         host=host,
         command=command,
         environment=lambda card, probe: worker_environment(device_uuid(card), os.environ, memory_probe=probe),
         sampling_hz=rates.fast_hz,
+        mps=mps,
         kernels_command=lambda card, cap_bytes: kernels_command(child_command(), cap_bytes),
         commanded=(
             [*child_command(), "--commanded"],

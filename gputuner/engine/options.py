@@ -13,6 +13,7 @@ class Options:
 
     ``notes``: what the reader is to know from the start. ``beside``: UUIDs of further cards that an experiment may use
     if they are idle (copies between cards). ``following``: the user's command that a run of ``watch`` follows.
+    ``users_mps``: jobs that are to share the card by MPS are clients of the user's own daemon.
     """
 
     cards: tuple[str, ...]
@@ -23,3 +24,4 @@ class Options:
     notes: tuple[Warn, ...] = ()
     beside: tuple[str, ...] = ()
     following: Following | None = None
+    users_mps: bool = False

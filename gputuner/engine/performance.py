@@ -16,6 +16,7 @@ from gputuner.engine.peers import Peers
 from gputuner.engine.performer import Performer
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.sensors import SensorWatch
+from gputuner.engine.sharing import Sharing
 from gputuner.engine.stage import Stage
 from gputuner.engine.teller import Teller
 from gputuner.engine.trials import Trials
@@ -64,11 +65,13 @@ class Performance:
         card = self.cards[0]
         loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick, self.teller.idle)
         workers = Workers(self.stage, loop, card, self._cap_bytes(card), self.teller.tell)
+        users = self.options.users_mps
+        sharing = Sharing(self.stage, loop, workers, card, self.teller.tell, self.data_dir, users)
         peers = Peers(self.stage.cards, self.stage.processes, self.data_dir)
         try:
             found = self._start(card)
             if self.spec.needs_worker:
-                self._measure(card, loop, workers, peers, found)
+                self._measure(card, loop, workers, sharing, peers, found)
             else:
                 self._watch(card, loop, found)
         except Interrupted as interrupted:
@@ -82,6 +85,7 @@ class Performance:
             self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, text)
         finally:
             self._end_workers(workers)
+            self._end_sharing(sharing)
             peers.keep(())
             self.teller.end(**self._ending)
 
@@ -105,9 +109,11 @@ class Performance:
             self.teller.tell(Warned, code=note.code, params=note.params)
         return found
 
-    def _measure(self, card: CardInfo, loop: Loop, workers: Workers, peers: Peers, found: Fingerprint) -> None:
+    def _measure(
+        self, card: CardInfo, loop: Loop, workers: Workers, sharing: Sharing, peers: Peers, found: Fingerprint
+    ) -> None:
         loop.safety.work_starts()
-        workers.take()
+        sharing.open()
         ready = workers.ready_message or {}
         torch = torch_fingerprint(ready)
         self.teller.tell(TorchFound, torch=torch)
@@ -138,6 +144,7 @@ class Performance:
             spares=not card.is_cpu,
             peers=peers,
             commands=commands_of(self.spec, self.logs),
+            sharing=sharing,
         )
         self._perform(Performer(loop, trials, self._tell, self.shared), context, loop)
 
@@ -207,6 +214,14 @@ class Performance:
             except Exception:
                 workers.kill_all()
                 return
+
+    def _end_sharing(self, sharing: Sharing) -> None:
+        try:
+            sharing.close()
+        except StoreError as err:
+            self._failed(err)
+        except Exception:  # its keeper ends what is left
+            self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, traceback.format_exc())
 
     def _tell(self, kind: type[Event], **fields: Any) -> None:
         """Tell an event; commands that go on from here keep the cap on memory."""

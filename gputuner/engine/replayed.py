@@ -1,8 +1,10 @@
 """Replayed stage: a recording is watched as if live. It has no workers; its clock is the recording's."""
 
 import time
+from pathlib import Path
 
 from gputuner.engine.inbox import FeedEnded, Inbox, Item, TickArrived, WallInbox
+from gputuner.engine.mps import Mps
 from gputuner.engine.stage import Worker
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import UsageError
@@ -92,6 +94,10 @@ class ReplayedStage:
             UsageError: always.
         """
         raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
+
+    def mps(self, card: CardInfo, data_dir: Path | None) -> Mps | str:
+        """A recording has none."""
+        return "processor"
 
     def close(self) -> None:
         """Stop listening."""

@@ -7,11 +7,14 @@ waited for. Nothing sleeps; an experiment of five minutes takes seconds.
 import queue
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from gputuner.devices.protocol import CardSource, Clock
 from gputuner.devices.simulated_clock import SimulatedClock
+from gputuner.engine import mps_ground
 from gputuner.engine.inbox import FromWorker, Inbox, Item, TickArrived, WorkerGone
+from gputuner.engine.mps import Mps, SimulatedMps
 from gputuner.engine.stage import Worker
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
@@ -177,6 +180,10 @@ class SimulatedStage:
         trials = self._worker(worker_id, card.uuid, memory_cap_bytes, peers)
         self._inbox.add(worker_id, trials)
         return _Handle(worker_id, trials, self._inbox)
+
+    def mps(self, card: CardInfo, data_dir: Path | None) -> Mps | str:
+        """Where such a card could have it."""
+        return mps_ground.obstacle(card, HostFingerprint(readings={}), program=None) or SimulatedMps()
 
     def close(self) -> None:
         """Release the cards."""

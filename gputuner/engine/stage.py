@@ -1,11 +1,13 @@
 """What a run stands on: a clock, cards that are sampled, and workers. Wall stage here; simulated one beside it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from gputuner.devices.protocol import Clock, WallClock
 from gputuner.engine.commanded import CommandedProcess
 from gputuner.engine.inbox import Inbox, Item, TickArrived, WallInbox
+from gputuner.engine.mps import Mps
 from gputuner.engine.processes import ProcessWorker
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import ClockKind
@@ -104,11 +106,16 @@ class Stage(Protocol):
         """
         ...
 
+    def mps(self, card: CardInfo, data_dir: Path | None) -> Mps | str:
+        """MPS of our own for a card, or why it cannot be had (``engine.mps_ground.obstacle``)."""
+        ...
+
     def close(self) -> None:
         """Let go of all that the run used."""
         ...
 
 
+MpsFor = Callable[[CardInfo, Path | None], Mps | str]
 CommandFor = Callable[[CardInfo, int | None], Sequence[str]]
 EnvironmentFor = Callable[[CardInfo, bool], Mapping[str, str]]
 """Of a worker on a card; the flag: one that is asked for memory."""
@@ -128,11 +135,14 @@ class WallStage:
         sampling_hz: float,
         kernels_command: CommandFor | None = None,
         commanded: tuple[Sequence[str], Callable[[CardInfo], Mapping[str, str]]] | None = None,
+        mps: MpsFor | None = None,
     ) -> None:
         """Listen to ``feed`` until closed; ``kernels_command`` starts a worker for our own kernels (None: as torch).
 
-        ``commanded``: what starts our child that runs a command of the user's, and the environment of both.
+        ``commanded``: what starts our child that runs a command of the user's, and the environment of both. ``mps``
+        makes MPS for a card (None: there is none).
         """
+        self._mps = mps
         self._commanded = commanded
         self.clock: Clock = WallClock()
         self.inbox: Inbox = WallInbox()
@@ -186,6 +196,10 @@ class WallStage:
         command = self._commands[runtime](card, memory_cap_bytes)
         variables = {**with_peers(self._environment(card, memory_probe), peers), **dict(environment)}
         return ProcessWorker(worker_id, command, variables, deliver)
+
+    def mps(self, card: CardInfo, data_dir: Path | None) -> Mps | str:
+        """As whoever made this stage says."""
+        return "program_missing" if self._mps is None else self._mps(card, data_dir)
 
     def close(self) -> None:
         """Stop listening."""

@@ -7,19 +7,22 @@ at once each is a trial of its own worker, or (mode ``streams``) all are one tri
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gputuner.engine import outcomes
+from gputuner.engine import orders, outcomes
 from gputuner.engine.commanded import Commands
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
+from gputuner.engine.mps_daemon import MpsError
 from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
 from gputuner.engine.progress import Progress, progress_of
+from gputuner.engine.sharing import Sharing
 from gputuner.engine.workers import PLAIN, Kind, Workers, unusable_error
 from gputuner.model.errors import DeviceError, GputunerError, WorkloadError
 from gputuner.model.steps import (
     Done,
     JobFailed,
     Lost,
+    Mode,
     OutOfMemory,
     StepResult,
     Together,
@@ -36,6 +39,8 @@ EXIT_S = 10.0
 OOM_EXIT_CODE = 5
 START_FAILED = "worker_start_failed"
 HALF_MEASURE_S = 0.2
+FAULT_S = 10.0
+"""After a fatal fault under MPS all clients have told theirs within this time, or hang."""
 
 
 @dataclass(slots=True)
@@ -44,7 +49,11 @@ class _Running:
     trial_id: str
     tells: bool = False
     """Its progress is the step's."""
+    setup_s: float = 0.0
+    """What it needs for set-up beyond a single job."""
     armed: bool = False
+    sticky: bool = False
+    """It left its context broken."""
     result: StepResult | None = None
     ended_ns: int | None = None
     """When the result came, if that was after the barrier had opened."""
@@ -62,12 +71,16 @@ class Trials:
         spares: bool,
         peers: Peers | None = None,
         commands: Commands | None = None,
+        *,
+        sharing: Sharing,
     ) -> None:
         """``spares``: start a replacement early, while the next trial is set up (never on ``cpu``).
 
         ``peers`` admits and locks the further cards that a trial uses (None: there are none). ``commands``: the
-        user's, for works that run one.
+        user's, for works that run one. ``sharing`` says in which mode several jobs share the card.
         """
+        self._sharing = sharing
+        self._mode: Mode = "processes"
         self._commands = commands
         self._loop = loop
         self._workers = workers
@@ -86,13 +99,19 @@ class Trials:
         """Called when a trial goes on; of several at once the first alone tells."""
 
     def run(self, step: Work | Together) -> StepResult:
-        """Run one trial, or several at once from a barrier."""
+        """Run one trial, or several at once from a barrier; in processes where the mode asked for cannot be had."""
+        exactly = isinstance(step, Together) or step.idle > 0
         if isinstance(step, Work):
             step = Together(label=step.label, works=(step,), idle=step.idle)
-            return self._run(step, exactly=step.idle > 0)
-        return self._run(step, exactly=True)
+        self._mode = self._sharing.begin(step)
+        try:
+            return self._run(step, exactly)
+        except MpsError as err:
+            self._sharing.give_up(err)
+        self._mode = "processes"
+        return self._run(step, exactly)
 
-    def _run(self, step: Together, *, exactly: bool) -> StepResult:
+    def _run(self, step: Together, exactly: bool) -> StepResult:
         works = step.works
         try:
             self._loop.safety.follow(self._peers.admit(works[0].peers))
@@ -101,59 +120,87 @@ class Trials:
         try:
             ids = self._take(step, exactly)
         except (DeviceError, WorkloadError) as err:
+            if self._mode == "mps":
+                raise MpsError("cannot_connect", str(err)) from err
             if works[0].runtime != "torch":
                 return outcomes.without_kernels(err)
             if err.code != START_FAILED or self._workers.ready_message is None:
                 raise
             return Lost(message=str(err))  # others have started, so it was ended from outside
         self._peers.keep(works[0].peers)  # the worker that saw the others has ended by now
-        cap_bytes = self._workers.cap_bytes(len(works))
         self._gone, self._alone = False, len(works) == 1
-        running = {worker: self._send(worker, work, cap_bytes) for worker, work in zip(ids, works, strict=True)}
-        running[ids[0]].tells = True
+        running = self._sent(step, ids)
         self._loop.safety.load_starts(self._loop.now_ns())
         try:
-            self._until(running, lambda r: r.armed, SETUP_S)
-            failed = [r for r in running.values() if r.result]
-            if not failed or (step.partly and len(failed) < len(running)):
-                self._go(running)
-                self._until(running, lambda _: False, 0.0)
-            else:
-                self._abandon(running)
+            self._perform(running, step.partly)
+        except DeviceError as err:
+            if self._mode == "mps":
+                raise MpsError("cannot_connect", str(err)) from err
+            raise
         finally:
             self._loop.safety.load_ends()
         self._workers.finish(worker for worker, r in running.items() if r.work.runtime == "command")
-        return self._judge(step, list(running.values()))
+        return self._mps_fault(running) or self._judge(step, list(running.values()))
+
+    def _perform(self, running: dict[str, _Running], partly: bool) -> None:
+        """Set up, the barrier, and what is timed."""
+        self._until(running, lambda r: r.armed, SETUP_S)
+        failed = [r for r in running.values() if r.result]
+        if not failed or (partly and len(failed) < len(running)):
+            if self._mode == "mps" and not any(r.sticky for r in failed):
+                ready = [worker for worker, r in running.items() if r.armed and r.work.runtime == "torch"]
+                self._sharing.check({pid for worker in ready if (pid := self._workers.pid(worker)) is not None})
+            self._go(running)
+            self._until(running, lambda _: False, 0.0)
+        else:
+            self._abandon(running)
+        if self._mode == "mps" and any(r.result is outcomes.HUNG for r in running.values()):
+            self._sharing.check(set())
+
+    def _mps_fault(self, running: dict[str, _Running]) -> Lost | None:
+        """A fatal fault of one client is one of all: clients and server end, the next step gets new ones."""
+        first = next((r.result for r in running.values() if r.sticky), None)
+        if self._mode != "mps" or not isinstance(first, Lost):
+            return None
+        self._sharing.end()
+        return replace(first, mps_fault=True)
 
     def _take(self, step: Together, exactly: bool) -> list[str]:
-        """Workers for the works; idle ones beside them have opened their contexts."""
-        kinds = [_kind(work) for work in step.works]
-        idle = [kinds[0] if kinds[0].runtime != "command" else PLAIN] * step.idle
+        """Workers for the works (one for all that are streams); idle ones beside them have opened their contexts."""
+        kinds = [self._kind_of(step, job) for job in range(1 if self._mode == "streams" else len(step.works))]
+        idle = [replace(kinds[0], runtime="torch", peers=())] * step.idle
         ids = self._workers.take([*kinds, *idle], fresh=any(work.fresh for work in step.works), exactly=exactly)
         self._workers.open(ids[len(kinds) :])
         return ids[: len(kinds)]
 
-    def _send(self, worker: str, work: Work, cap_bytes: int | None) -> _Running:
+    def _kind_of(self, step: Together, job: int) -> Kind:
+        kind = _kind(step.works[job])
+        variables = self._sharing.variables(step, job, self._mode)
+        return replace(kind, environment=(*kind.environment, *variables))
+
+    def _sent(self, step: Together, ids: Sequence[str]) -> dict[str, _Running]:
+        """Hand the trials over; the first one's progress is the step's."""
+        if self._mode == "streams":
+            cap_bytes = self._workers.cap_bytes(1)
+            message = orders.of_streams(step, self._next_id(), self._seed, cap_bytes)
+            longest = max(step.works, key=lambda work: work.budget_s)
+            setup_s = SETUP_S * (len(step.works) - 1)
+            running = {ids[0]: _Running(work=longest, trial_id=message["id"], setup_s=setup_s)}
+            self._workers.send(ids[0], message)
+        else:
+            cap_bytes = self._workers.cap_bytes(len(step.works))
+            shared = orders.shared(step, self._mode, ids)
+            running = {}
+            for worker, work in zip(ids, step.works, strict=True):
+                message = orders.of_work(work, self._next_id(), self._seed, cap_bytes)
+                self._workers.send(worker, {**message, **shared, **self._order(work)})
+                running[worker] = _Running(work=work, trial_id=message["id"])
+        running[ids[0]].tells = True
+        return running
+
+    def _next_id(self) -> str:
         self._count += 1
-        trial_id = f"t{self._count}"
-        self._workers.send(
-            worker,
-            {
-                "kind": "trial",
-                "id": trial_id,
-                "workload": work.workload,
-                "params": dict(work.params),
-                "measure_s": work.measure_s,
-                "budget_s": work.budget_s,
-                "warmup_s": work.warmup_s,
-                "soak": work.soak,
-                "barrier": True,
-                "seed": self._seed,
-                "memory_cap_bytes": cap_bytes,
-                **self._order(work),
-            },
-        )
-        return _Running(work=work, trial_id=trial_id)
+        return f"t{self._count}"
 
     def _order(self, work: Work) -> dict[str, object]:
         """Of a command what its trial needs beyond others."""
@@ -178,6 +225,7 @@ class Trials:
 
     def _until(self, running: dict[str, _Running], passed: Callable[[_Running], bool], setup_s: float) -> None:
         budget_s = max(r.work.budget_s for r in running.values())
+        setup_s += max(r.setup_s for r in running.values()) if setup_s else 0.0
         until_ns = self._loop.now_ns() + int((setup_s + budget_s * OVERRUN + 5.0) * 1e9)
         while not all(r.result or passed(r) for r in running.values()):
             item = self._loop.next(until_ns)
@@ -187,6 +235,8 @@ class Trials:
             if item.worker in running:
                 self._on_item(item, running[item.worker])
                 self._stamp(running[item.worker])
+                if self._mode == "mps" and running[item.worker].sticky:
+                    until_ns = min(until_ns, self._loop.now_ns() + int(FAULT_S * 1e9))
             elif isinstance(item, WorkerGone):
                 self._workers.gone(item, "crashed")
 
@@ -213,6 +263,7 @@ class Trials:
             case "result":
                 r.result = outcomes.done(item.message)
             case "failed":
+                r.sticky = item.message.get("error") == "sticky"
                 r.result = self._failed(item, r.work)
             case "progress" if r.tells:
                 self.progressed(progress_of(item.message))
@@ -223,7 +274,12 @@ class Trials:
         error = item.message.get("error")
         if error in ("out_of_memory", "sticky"):
             self._await_exit(item.worker, "out_of_memory" if error == "out_of_memory" else "crashed")
-            if self._alone and self._spares and _kind(work) == Kind(memory_probe=work.memory_probe):
+            if (
+                self._alone
+                and self._spares
+                and self._mode == "processes"
+                and replace(_kind(work), memory_probe=False) == PLAIN
+            ):
                 self._workers.start_one()
         return outcomes.failed(item.message)
 
@@ -259,8 +315,14 @@ class Trials:
             if isinstance(failure, Lost):
                 return self._first_kill(failure, step.works) or self._size_limit(failure, step.works) or failure
             return failure
-        trials = tuple(t for r in running if isinstance(r.result, Done) for t in r.result.trials)
-        return replace(self._measured(trials, len(running)), failed=_failures(running))
+        trials = [
+            orders.noted(trial, step, self._mode, job)
+            for job, r in enumerate(running)
+            if isinstance(r.result, Done)
+            for trial in r.result.trials
+        ]
+        measured = self._measured(trials, len(running))
+        return replace(measured, mode=self._mode, failed=_failures(running))
 
     def _measured(self, trials: Sequence[Trial], workers: int) -> Done:
         """The trials with what the cards did meanwhile."""

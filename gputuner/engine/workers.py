@@ -226,6 +226,10 @@ class Workers:
             self._tell_to_end(self._slots[worker_id])
         self._end_each(there)
 
+    def end_where(self, meant: Callable[[Kind], bool]) -> None:
+        """End the workers of these kinds, all at once."""
+        self.finish([worker_id for worker_id, slot in self._slots.items() if meant(slot.kind)])
+
     def end_all(self, why: str) -> None:
         """End every worker; nothing interrupts this."""
         self._loop.begin_ending()

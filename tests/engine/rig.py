@@ -16,7 +16,7 @@ from gputuner.model.events import Event
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.readings import Reading
 from gputuner.model.samples import CardProcesses
-from gputuner.model.steps import Plan
+from gputuner.model.steps import Plan, StepResult, Together, Work
 from gputuner.telemetry.feed import Tick
 from gputuner.workloads.simulated import SimulatedWorker
 from gputuner.workloads.simulated_together import SimulatedTogether
@@ -142,3 +142,18 @@ class Simulated:
     def run(self, spec: Experiment, **limits: float) -> list[Event]:
         options = Options(cards=(self.model.uuid,), safety=SafetyLimits(**limits))
         return list(self.engine.start(spec, options))
+
+
+def work(behaviour: str = "ok", **fields: object) -> Work:
+    params = {"behaviour": behaviour, **fields.pop("params", {})}
+    return Work(label="trial", workload="scripted", params=params, measure_s=0.1, budget_s=1.0, **fields)
+
+
+def outcomes_of(steps: list[Work | Together]) -> tuple[Callable[[], Plan], list[StepResult]]:
+    seen: list[StepResult] = []
+
+    def make() -> Plan:
+        for step in steps:
+            seen.append((yield step))  # noqa: PERF401  a comprehension cannot yield
+
+    return make, seen

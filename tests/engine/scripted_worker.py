@@ -7,6 +7,12 @@ import sys
 import threading
 import time
 
+NOTED = {
+    "GPUTUNER_TEST_VARIABLE": "variable",
+    "CUDA_MPS_PIPE_DIRECTORY": "pipe",
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "percentage",
+}
+
 
 def say(**message):
     sys.stdout.write(json.dumps(message) + "\n")
@@ -28,6 +34,21 @@ def result(trial, t0_ns, **extra):
 def die():
     os.kill(os.getpid(), signal.SIGSEGV)
     threading.Event().wait()
+
+
+def wedge():
+    """From now on the stand-in for MPS does not say which clients it has."""
+    journal = os.path.join(os.path.dirname(os.environ["CUDA_MPS_PIPE_DIRECTORY"]), "..", "..", "behaviour")
+    with open(journal, "w") as file:
+        file.write("hang:get_client_list")
+
+
+def connect(how):
+    """Become a client of the stand-in for MPS that the environment leads to."""
+    clients = os.path.join(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", ""), "clients")
+    if how != "past_mps" and os.path.isdir(clients):
+        with open(os.path.join(clients, str(os.getpid())), "w"):
+            pass
 
 
 def behave(trial):
@@ -53,20 +74,30 @@ def behave(trial):
         say(kind="progress", id="another", phase="measure", done_s=99.0)
     if how == "chatter":
         sys.stdout.write("Downloading… 100 %\n[1, 2]\n{broken\n")
-    if how == "deaf":
+    wedged = how == "wedges_mps" and os.environ.get("CUDA_MPS_PIPE_DIRECTORY")
+    if wedged:
+        wedge()
+    if wedged or how in ("deaf", "busy"):
         say(kind="progress", id=trial["id"], phase="measure", done_s=0.0)
         threading.Event().wait()
-    if how == "busy":
-        say(kind="progress", id=trial["id"], phase="measure", done_s=0.0)
-        threading.Event().wait()
-    result(trial, t0_ns, notes={"pid": os.getpid(), "variable": os.environ.get("GPUTUNER_TEST_VARIABLE", "")})
+    variables = {name: os.environ.get(name, "") for name in NOTED}
+    result(trial, t0_ns, notes={"pid": os.getpid(), **{NOTED[name]: value for name, value in variables.items()}})
 
 
-def main():
+def refuse():
+    """End as a worker that cannot work here, where the arguments say so."""
     if "--unusable" in sys.argv:
         code = sys.argv[-1] if sys.argv[-1] != "--unusable" else "torch_missing"
         say(kind="unusable", code=code, message="no torch", params={"python": sys.executable})
         sys.exit(3)
+    if "--mps-unreachable" in sys.argv and os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/host/mps") == "/host/mps":
+        params = {"reason": "driver_error", "error_code": 805}
+        say(kind="unusable", code="cuda_unavailable", message="CUDA_ERROR_MPS_CONNECTION_FAILED", params=params)
+        sys.exit(3)
+
+
+def main():
+    refuse()
     if "--dies" in sys.argv:
         sys.exit(1)
     if "deaf" in sys.argv:
@@ -79,6 +110,7 @@ def main():
             case "trial":
                 waiting[message["id"]] = message
                 how = message["params"].get("behaviour")
+                connect(how)
                 if how == "no_context":
                     say(kind="unusable", code="cuda_unavailable", message="no context", params={})
                     os._exit(3)
@@ -91,6 +123,7 @@ def main():
                 trial = waiting.pop(message["id"])
                 threading.Thread(target=behave, args=(trial,), daemon=True).start()
             case "open":
+                connect("")
                 say(kind="opened")
             case "exit":
                 if "deaf" not in sys.argv:

@@ -1,6 +1,5 @@
 import os
 import signal
-from collections.abc import Callable
 
 import pytest
 
@@ -31,15 +30,9 @@ from gputuner.model.steps import (
     Together,
     Total,
     UserCodeFailed,
-    Work,
 )
 from gputuner.telemetry.feed import Tick
-from tests.engine.rig import CARD, Bench, MemoryStore, Scripted
-
-
-def work(behaviour: str = "ok", **fields: object) -> Work:
-    params = {"behaviour": behaviour, **fields.pop("params", {})}
-    return Work(label="trial", workload="scripted", params=params, measure_s=0.1, budget_s=1.0, **fields)
+from tests.engine.rig import CARD, Bench, MemoryStore, Scripted, outcomes_of, work
 
 
 def test_events_say_nothing_of_where_the_users_files_lie(bench: Bench):
@@ -49,16 +42,6 @@ def test_events_say_nothing_of_where_the_users_files_lie(bench: Bench):
     (started,) = [event for event in events if isinstance(event, StepStarted)]
     assert started.params == {"behaviour": "ok", "batch": 2}
     assert isinstance(results[0], Done)
-
-
-def outcomes_of(steps: list[Work | Together]) -> tuple[Callable[[], Plan], list[StepResult]]:
-    seen: list[StepResult] = []
-
-    def make() -> Plan:
-        for step in steps:
-            seen.append((yield step))  # noqa: PERF401  a comprehension cannot yield
-
-    return make, seen
 
 
 def finished(events: list[Event]) -> RunFinished:

@@ -4,8 +4,7 @@ import pytest
 
 from gputuner.model.events import StepFinished, StepStarted, WorkerExited
 from gputuner.model.steps import Done, Lost, OutOfMemory, StepResult, Together, UserCodeFailed, Work
-from tests.engine.rig import Bench, Scripted, Simulated
-from tests.engine.test_engine import outcomes_of, work
+from tests.engine.rig import Bench, Scripted, Simulated, outcomes_of, work
 
 
 def jobs(*behaviours: str, **fields: object) -> Together:
