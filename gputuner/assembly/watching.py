@@ -1,27 +1,22 @@
 """Start a command that is to be watched: its environment, the folder that its hooks write to, and how it is told."""
 
-import os
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 from gputuner.analysis.told_command import told_command, told_line
 from gputuner.engine.run import Run
 from gputuner.engine.watched import STOPPING, Launch, start
-from gputuner.engine.watched_begun import Begun, remove
+from gputuner.engine.watched_begun import Begun
+from gputuner.engine.watched_folder import WATCH, make, remove
 from gputuner.engine.watched_follow import Following
 from gputuner.model.events import Event
 from gputuner.model.steps import Warn
 from gputuner.workloads.observed.environment import injected
 
-PREFIX = "gputuner-watch-"
 ASKS_OTHERS = frozenset({"docker", "nerdctl", "kubectl", "ssh", "sbatch", "srun", "qsub", "systemd-run"})
 """Programs whose work runs in processes that are not theirs."""
-FORGOTTEN_S = 3 * 86400.0
-"""Records that nothing was added to for so long belong to a watching that was killed, and to a command that is over."""
 
 
 def begin(
@@ -61,21 +56,10 @@ def elsewhere(words: Sequence[str]) -> tuple[Warn, ...]:
 
 
 def _folder() -> Path | None:
-    _tidy()
     try:
-        return Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
+        return make(WATCH)
     except OSError:
         return None
-
-
-def _tidy() -> None:
-    """Remove what earlier watchings have left behind."""
-    with suppress(OSError):
-        for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-            with suppress(OSError):
-                newest = max(entry.stat().st_mtime for entry in (folder, *folder.iterdir()))
-                if time.time() - newest > FORGOTTEN_S:
-                    remove(folder)
 
 
 class WatchedRun:

@@ -5,9 +5,6 @@ A command is a ``Work`` whose ``runtime`` is ``command``; its param ``command`` 
 command when it is told to, and when we are gone; if the child itself is killed, what it has left is ended from here.
 """
 
-import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +14,11 @@ from gputuner.analysis.told_command import told_command
 from gputuner.engine.commanded_tree import Mark, sweep
 from gputuner.engine.inbox import FromWorker, Item, WorkerGone
 from gputuner.engine.processes import ProcessWorker
+from gputuner.engine.watched_folder import JOB, make, remove
 from gputuner.model.steps import Work
 from gputuner.sessions.failures import of_system
 from gputuner.workloads.observed.environment import FOLDER
 
-PREFIX = "gputuner-job-"
 PATIENCE_S = 120.0
 """Without an optimizer step for so long after its start a command is taken to make none that can be seen."""
 GRACE_S = 10.0
@@ -50,7 +47,7 @@ class Commands:
         self._starts[number] = self._starts.get(number, 0) + 1
         try:
             self.logs.mkdir(mode=0o700, parents=True, exist_ok=True)
-            records = os.path.realpath(tempfile.mkdtemp(prefix=PREFIX))
+            records = make(JOB)
         except OSError as err:
             raise of_system(err, self.logs) from err
         patience_s = work.params.get("patience_s", PATIENCE_S)
@@ -58,7 +55,7 @@ class Commands:
             "argv": list(self.argvs[number - 1]),
             "folder": str(self.folder),
             "log": str(self.logs / f"{number}-{self._starts[number]}.log"),
-            "records": records,
+            "records": str(records),
             "patience_s": patience_s,
             "grace_s": self.grace_s,
         }
@@ -95,7 +92,7 @@ class CommandedProcess(ProcessWorker):
         if isinstance(item, WorkerGone):
             self._sweep()
             if self._mark is not None:
-                shutil.rmtree(self._mark.value, ignore_errors=True)
+                remove(Path(self._mark.value))
         self._pass_on(item)
 
     def _sweep(self) -> None:

@@ -1,9 +1,8 @@
 """A command of the user's that has been started to be watched, as front ends hold it."""
 
-import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
+from gputuner.engine.watched_folder import remove
 from gputuner.engine.watched_follow import Following
 
 
@@ -45,9 +44,3 @@ class Begun:
     def forget(self) -> None:
         """Remove the records, which the session holds by then, as far as it could be kept."""
         remove(self.following.records)
-
-
-def remove(records: Path | None) -> None:
-    """Remove a folder of records, if there is one."""
-    if records is not None:
-        shutil.rmtree(records, ignore_errors=True)

@@ -3,15 +3,13 @@
 import os
 import signal
 import sys
-import tempfile
-import time
 
 import pytest
 
 from gputuner.assembly.setup import open_setup
-from gputuner.assembly.watching import FORGOTTEN_S, PREFIX, begin, elsewhere
+from gputuner.assembly.watching import elsewhere
 from gputuner.assembly.window import WindowPorts
-from gputuner.engine.watched import CommandError, Launch
+from gputuner.engine.watched import CommandError
 from gputuner.model.errors import UsageError
 from gputuner.model.events import CommandEnded, CommandStarted, Outcome, RunFinished
 
@@ -94,23 +92,3 @@ def test_what_cannot_be_started_leaves_nothing(ports, tmp_path):
 )
 def test_a_command_that_lets_others_work_is_told_as_such(words, told):
     assert [note.params["program"] for note in elsewhere(words)] == told
-
-
-def test_records_of_a_watching_that_was_killed_go_once_they_are_old(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    old, new = (tmp_path / f"{PREFIX}{name}" for name in ("old", "new"))
-    for folder, age_s in ((old, 2 * FORGOTTEN_S), (new, 0.0)):
-        folder.mkdir()
-        (folder / "1-1.jsonl").write_text("{}")
-        then = time.time() - age_s
-        for path in (folder / "1-1.jsonl", folder):
-            os.utime(path, (then, then))
-    begun = begin(Launch(argv=("true",)), os.environ, hooks=True, collector_s=lambda: 0.0)
-    assert begun.wait() == 0
-    assert not old.exists()
-    assert new.exists()
-    records = begun.following.records
-    assert records.parent == tmp_path
-    assert records.stat().st_mode & 0o777 == 0o700
-    begun.forget()
-    assert not records.exists()
