@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gputuner.catalog import Catalog
-from gputuner.devices.simulated_faults import GLITCH_W, Fault
+from gputuner.devices.simulated_faults import EXCLUSIVE, GLITCH_W, Fault
 from gputuner.devices.simulated_identity import card_info
 from gputuner.devices.simulated_load import Load, iteration_s
 from gputuner.devices.simulated_models import derive
@@ -33,7 +33,8 @@ class SimulatedCard:
         self.model = derive(self.facts)
         self.index = index
         self.physics = CardPhysics(self.facts, self.model)
-        self.info = card_info(catalog, self.facts, self.model, index, self.physics.power_limit_w)
+        mode = next((str(f.params.get("mode", EXCLUSIVE)) for f in faults if f.kind == "compute_mode"), "default")
+        self.info = card_info(catalog, self.facts, self.model, index, self.physics.power_limit_w, mode)
         self.uuid = self.info.uuid
         self.lost_since_ns: int | None = None
         self.xids: list[XidSeen] = []

@@ -17,6 +17,7 @@ KINDS = (
     "fan_stopped",
     "overheat",
     "narrow_link",
+    "compute_mode",
 )
 """What can go wrong.
 
@@ -26,7 +27,9 @@ KINDS = (
 default is the sentinel of a failed read, which is rejected. ``xid``: ``xid`` (79, which also loses the card, or another
 number). ``fan_stopped``: the fan stands. ``overheat``: the air around the card goes to ``air_c`` (95).
 ``narrow_link``: the link runs at ``width`` lanes (8) and at most at ``generation`` (the card's own).
+``compute_mode``: from the start on the card is in ``mode`` (``exclusive_process``).
 """
+EXCLUSIVE = "exclusive_process"
 GLITCH_W = 4294967.295
 """All bits set, in mW: what a failed power read looks like."""
 

@@ -20,8 +20,15 @@ def simulated_uuid(card_id: str, index: int) -> str:
     return f"GPU-51501a7e-{digest[:4]}-{digest[4:8]}-{digest[8:12]}-{digest[12:24]}"
 
 
-def card_info(catalog: Catalog, facts: CardFacts, model: SimulatedModel, index: int, power_limit_w: float) -> CardInfo:
-    """Identity, limits and link of one simulated card."""
+def card_info(
+    catalog: Catalog,
+    facts: CardFacts,
+    model: SimulatedModel,
+    index: int,
+    power_limit_w: float,
+    compute_mode: str = "default",
+) -> CardInfo:
+    """Identity, limits and link of one simulated card; ``compute_mode`` as NVML's cards tell it."""
     total = facts.memory_total_mib * 2**20
     return CardInfo(
         uuid=simulated_uuid(facts.id, index),
@@ -33,7 +40,10 @@ def card_info(catalog: Catalog, facts: CardFacts, model: SimulatedModel, index: 
         sm_count=facts.sm_count,
         compute_capability=facts.compute_capability,
         catalog=catalog.match(facts.nvml_name_patterns[0], total, facts.sm_count, facts.compute_capability),
-        readings=_readings(facts, model, index, power_limit_w),
+        readings={
+            **_readings(facts, model, index, power_limit_w),
+            "compute_mode": Reading(value=compute_mode, unit=""),
+        },
     )
 
 

@@ -311,6 +311,18 @@ def test_one_failing_reading_is_an_error_there_and_named(fake_nvml: FakeNvml) ->
     source.close()
 
 
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [(0, "default"), (1, "exclusive_thread"), (2, "prohibited"), (3, "exclusive_process"), (9, "unknown_9")],
+)
+def test_who_may_compute_is_told(fake_nvml: FakeNvml, code: int, told: str) -> None:
+    """Case C-065: a card in exclusive-process mode takes one context; the codes are ``nvmlComputeMode_t``'s."""
+    fake_nvml.show(Scenario(card(nvmlDeviceGetComputeMode=code)))
+    source = NvmlSource()
+    assert source.cards()[0].readings["compute_mode"].value == told
+    source.close()
+
+
 def test_ecc_and_remapped_rows(fake_nvml: FakeNvml) -> None:
     fake_nvml.show(Scenario(card(**{"field(3)": 5, "field(4)": 2, "field(142)": 1, "field(143)": 2})))
     source = NvmlSource()

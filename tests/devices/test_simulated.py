@@ -290,6 +290,13 @@ def test_a_stopped_fan_reads_zero_under_load():
     assert (stopped[Q.FAN_FRACTION], stopped[Q.FAN_RPM]) == (0, 0)
 
 
+def test_a_card_tells_who_may_compute_on_it():
+    cards, _ = made("rtx-2080-ti-22g")
+    assert cards.cards()[0].readings["compute_mode"].value == "default"
+    cards, _ = made("rtx-2080-ti-22g", faults=[(0, "compute_mode", {})])
+    assert cards.cards()[0].readings["compute_mode"].value == "exclusive_process"
+
+
 def test_overheating_eats_the_margin_and_ends_in_shutdown():
     cards, clock = made("rtx-3090", faults=[(5, "overheat", {"air_c": 110})])
     slowdown = cards.cards()[0].number("slowdown_c")
