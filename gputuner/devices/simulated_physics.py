@@ -8,7 +8,7 @@ from gputuner.catalog.facts import CardFacts
 from gputuner.devices.simulated_load import Load, Share
 from gputuner.devices.simulated_models import FAN_EXPONENT, STILL_AIR, SimulatedModel, fan_at
 from gputuner.devices.simulated_settings import CardSettings
-from gputuner.devices.simulated_sharing import Sharing, shares
+from gputuner.devices.simulated_sharing import Divider, Sharing
 from gputuner.model.quantities import LimitBit
 
 _HOLD_S = 0.1
@@ -45,6 +45,7 @@ class CardPhysics:
         self.bandwidth = facts.memory_bandwidth_gb_s * 1e9 * model.copy_efficiency
         self.loads: dict[str, Load] = {}
         self.sharing = Sharing(cache_bytes=facts.l2_mib * 2**20)
+        self._divider = Divider()
         self.contexts: set[str] = set()
         self.iterations: dict[str, float] = {}
         self.power_limit_w = model.power_limit_default_w
@@ -173,7 +174,7 @@ class CardPhysics:
     # --- power and clock ------------------------------------------------------------------------------------------
 
     def _shares_at(self, clock_mhz: float) -> dict[str, Share]:
-        return shares(self.loads, clock_mhz * 1e6, self.bandwidth * self.memory_rate, self.sharing)
+        return self._divider.shares(self.loads, clock_mhz * 1e6, self.bandwidth * self.memory_rate, self.sharing)
 
     def _leakage(self) -> float:
         return self.model.leakage_w * 2.0 ** ((self.core_c - 60.0) / 40.0)

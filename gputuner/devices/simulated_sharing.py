@@ -18,6 +18,7 @@ from gputuner.devices.simulated_load import CACHE_OVER_DRAM, Load, Share, busy_s
 Mode = Literal["processes", "mps", "streams"]
 SLICE_S = 2e-3
 """The driver's usual time slice."""
+CLOCK_STEP_HZ = 15e6
 CORES = 16.0
 """Of the simulated host."""
 ROUNDS = 24
@@ -59,23 +60,58 @@ def shares(
     loads: Mapping[str, Load], clock_hz: float, bandwidth: float, sharing: Sharing | None = None
 ) -> dict[str, Share]:
     """What each load gets at given clocks (``bandwidth`` in bytes/s); nobody runs faster than alone."""
-    how = sharing or Sharing()
     alone = {name: _alone(load, clock_hz, bandwidth) for name, load in loads.items()}
+    return _granted(alone, _stretches(alone, bandwidth, sharing or Sharing()))
+
+
+class Divider:
+    """``shares`` for one who asks again and again at clocks that move a little: in between, stretches are on a line."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._key: object = None
+        self._known: dict[int, dict[str, float]] = {}
+
+    def shares(
+        self, loads: Mapping[str, Load], clock_hz: float, bandwidth: float, sharing: Sharing
+    ) -> dict[str, Share]:
+        """As ``shares``, to a part in thousand."""
+        alone = {name: _alone(load, clock_hz, bandwidth) for name, load in loads.items()}
+        if len(alone) < 2:
+            return _granted(alone, dict.fromkeys(alone, 1.0))
+        key = (tuple(loads.items()), bandwidth, sharing)
+        if key != self._key:
+            self._key, self._known = key, {}
+        place, part = divmod(clock_hz / CLOCK_STEP_HZ, 1.0)
+        low, high = (self._at(max(1, int(place) + more), loads, bandwidth, sharing) for more in (0, 1))
+        return _granted(alone, {name: (1.0 - part) * low[name] + part * high[name] for name in alone})
+
+    def _at(self, place: int, loads: Mapping[str, Load], bandwidth: float, sharing: Sharing) -> dict[str, float]:
+        if place not in self._known:
+            alone = {name: _alone(load, place * CLOCK_STEP_HZ, bandwidth) for name, load in loads.items()}
+            self._known[place] = _stretches(alone, bandwidth, sharing)
+        return self._known[place]
+
+
+def _stretches(alone: Mapping[str, _Alone], bandwidth: float, how: Sharing) -> dict[str, float]:
+    """Time per iteration of each over that alone."""
     if len(alone) < 2:
-        times = {name: one.alone for name, one in alone.items()}
-    elif how.mode == "processes":
-        times = _sliced(alone)
-    else:
-        times = _side_by_side(alone, bandwidth, how)
-    return {
-        name: Share(
-            iterations_per_s=1.0 / times[name],
-            busy=one.busy / times[name],
-            compute=one.compute / times[name],
-            dram=one.dram / times[name],
+        return dict.fromkeys(alone, 1.0)
+    times = _sliced(alone) if how.mode == "processes" else _side_by_side(alone, bandwidth, how)
+    return {name: times[name] / one.alone for name, one in alone.items()}
+
+
+def _granted(alone: Mapping[str, _Alone], stretches: Mapping[str, float]) -> dict[str, Share]:
+    told: dict[str, Share] = {}
+    for name, one in alone.items():
+        seconds = one.alone * stretches[name]
+        told[name] = Share(
+            iterations_per_s=1.0 / seconds,
+            busy=one.busy / seconds,
+            compute=one.compute / seconds,
+            dram=one.dram / seconds,
         )
-        for name, one in alone.items()
-    }
+    return told
 
 
 def _alone(load: Load, clock_hz: float, bandwidth: float) -> _Alone:
