@@ -22,6 +22,7 @@ MOST_CARD = 64
 MOST_NUMBER = 1e6
 MOST_ID = 2**31
 Verb = Literal["show", "set", "keep", "restore", "bye"]
+_SETTINGS = frozenset(setting.value for setting in Setting)
 _KEYS: dict[str, frozenset[str]] = {
     "show": frozenset(),
     "set": frozenset({"card", "setting", "value", "may_forget", "for_s"}),
@@ -107,7 +108,7 @@ def _card(told: object, number: int) -> str:
 def _setting(told: object, number: int, *, needed: bool) -> Setting | None:
     if told is None and not needed:
         return None
-    if not isinstance(told, str) or told not in Setting:
+    if not isinstance(told, str) or told not in _SETTINGS:
         raise Malformed("no such setting", number)
     return Setting(told)
 

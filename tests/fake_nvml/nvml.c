@@ -630,3 +630,19 @@ int nvmlDeviceGetSupportedGraphicsClocks(void *h, uint memory, uint *count, uint
     (void)memory;
     return clocks(h, "nvmlDeviceGetSupportedGraphicsClocks", count, out);
 }
+#define OLD_OFFSET(kind) \
+    int nvmlDeviceGet##kind##VfOffset(void *h, int *o) { \
+        GET(h, "nvmlDeviceGet" #kind "VfOffset", NULL); *o = (int)(long long)val(a, 0); return OK; \
+    } \
+    int nvmlDeviceGet##kind##MinMaxVfOffset(void *h, int *low, int *high) { \
+        GET(h, "nvmlDeviceGet" #kind "MinMaxVfOffset", NULL); \
+        *low = (int)(long long)val(a, 0), *high = (int)(long long)val(a, 1); return OK; \
+    } \
+    int nvmlDeviceSet##kind##VfOffset(void *h, int mhz) { \
+        char args[32]; int effect; \
+        snprintf(args, sizeof args, "%d", mhz); \
+        int rc = set(h, "nvmlDeviceSet" #kind "VfOffset", NULL, args, &effect); \
+        if (effect) change(dev_of(h), "nvmlDeviceGet" #kind "VfOffset", mhz); \
+        return rc; \
+    }
+OLD_OFFSET(GpcClk) OLD_OFFSET(MemClk)
