@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot, inf, log, sqrt
+from math import exp, hypot, inf, log, sqrt
 
-from gputuner.analysis.distributions import student_tail
+from gputuner.analysis.distributions import student_quantile, student_tail
 from gputuner.analysis.headlines import less_is_better
 from gputuner.analysis.statistics import NORMAL_975
 from gputuner.analysis.trials import BETWEEN_TRIALS, between_of
@@ -12,6 +12,8 @@ from gputuner.model.points import Point
 
 LEAST_REPEATS = 5
 """Fewer repeats than this give no interval of any kind."""
+LARGE = 1e6
+"""Degrees of freedom from which on Student's t is the normal distribution to six digits."""
 NOTCH = 1.57
 """Half-width of a median's notch in IQR/√n (McGill, Tukey & Larsen 1978): stands in where a trial had too few blocks
 for a bootstrap."""
@@ -72,6 +74,28 @@ def worse_p(
         between: relative standard deviation between sessions (or trials).
         freedom: degrees of freedom that it is known by.
     """
+    told = _error(before, after, between, freedom)
+    if told is None:
+        return None
+    change = sum(log(1.0 + improvement(before, each)) for each in after) / len(after)
+    error, known_by = told
+    return student_tail(-change / error, known_by) if error > 0 else float(change >= 0)
+
+
+def change_interval(
+    before: Point, after: Point, between: float = BETWEEN_TRIALS, freedom: float = inf
+) -> tuple[float, float] | None:
+    """The 95 % interval of ``improvement``, by the error that ``worse_p`` judges with; None without an interval."""
+    told = _error(before, [after], between, freedom)
+    if told is None:
+        return None
+    error, known_by = told
+    middle, half = log(1.0 + improvement(before, after)), student_quantile(0.975, min(known_by, LARGE)) * error
+    return exp(middle - half) - 1.0, exp(middle + half) - 1.0
+
+
+def _error(before: Point, after: Sequence[Point], between: float, freedom: float) -> tuple[float, float] | None:
+    """Standard error of the logarithm of the ratio, and the degrees of freedom that it is known by."""
     told = [bounds(point) for point in (before, *after)]
     known = [each for each in told if each is not None]
     if len(known) < len(told):
@@ -79,11 +103,8 @@ def worse_p(
     weights = (1.0, *(1.0 / len(after) for _ in after))
     inner = [weight * _log_half(each) / NORMAL_975 for weight, each in zip(weights, known, strict=True)]
     outer = [weight * between_of(each, between) for weight, each in zip(weights, (before, *after), strict=True)]
-    change = sum(log(1.0 + improvement(before, each)) for each in after) / len(after)
     error, spread = hypot(*inner, *outer), hypot(*outer)
-    if error <= 0:
-        return float(change >= 0)
-    return student_tail(-change / error, freedom * (error / spread) ** 4 if spread > 0 else inf)
+    return error, freedom * (error / spread) ** 4 if spread > 0 else inf
 
 
 def _log_half(of: Bounds) -> float:

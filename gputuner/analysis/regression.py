@@ -12,7 +12,7 @@ from enum import StrEnum
 from math import log, sqrt
 from statistics import median
 
-from gputuner.analysis.comparing import apart, bounds, holm, improvement, worse_p
+from gputuner.analysis.comparing import apart, bounds, change_interval, holm, improvement, worse_p
 from gputuner.analysis.headlines import BESIDE, BETWEEN, NULL, PASSING, benchmark_of, headlines
 from gputuner.analysis.session_spread import ASSUMED, SessionSpread, session_spreads
 from gputuner.model.points import Flag, Point
@@ -71,6 +71,9 @@ class Difference:
     limit: float
     verdict: Verdict
     p: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """Of the change, 95 %, with what sessions of an unchanged card differ by; None where a side has no interval."""
     void: str = ""
     spread: SessionSpread = ASSUMED
 
@@ -151,7 +154,8 @@ def _raw(before: Point, after: Point, spread: SessionSpread) -> Difference:
         return raw
     p = worse_p(before, [after], spread.deviation, spread.freedom)
     same = not apart(ours, theirs) or abs(change) <= (limit if spread.known else LEAST_CHANGE)
-    return replace(raw, verdict=Verdict.SAME if same else Verdict.UNCERTAIN, p=p)
+    low, high = change_interval(before, after, spread.deviation, spread.freedom) or (None, None)
+    return replace(raw, verdict=Verdict.SAME if same else Verdict.UNCERTAIN, p=p, low=low, high=high)
 
 
 def _judged(of: Difference, p: float) -> Difference:
@@ -224,7 +228,8 @@ def _joint(first: Difference, again: Difference | None) -> Difference | None:
     if (first.change + again.change) / 2.0 >= -first.limit:
         return None
     p = worse_p(first.before, [first.after, again.after], first.spread.deviation, first.spread.freedom)
-    return None if p is None else replace(again, p=p, spread=first.spread, limit=first.limit)
+    low, high = change_interval(first.before, again.after, first.spread.deviation, first.spread.freedom) or (None, None)
+    return None if p is None else replace(again, p=p, low=low, high=high, spread=first.spread, limit=first.limit)
 
 
 def _holm_among(judged: Sequence[Difference], count: int) -> list[float]:

@@ -55,6 +55,7 @@ def difference(each: Difference) -> document.Json:
         "before": document.point(each.before),
         "after": document.point(each.after),
         "change": each.change,
+        "change_ci95": None if each.low is None or each.high is None else [each.low, each.high],
         "limit": each.limit,
         "p": each.p,
         "verdict": each.verdict.value,

@@ -32,13 +32,16 @@ class Others(QObject):
         self._ports = ports
         self._background = background
         self._experiment = experiment
+        self.every: tuple[SessionEntry, ...] = ()
+        """All sessions that can be read, of whatever experiment."""
         self.entries: tuple[SessionEntry, ...] = ()
 
     def refresh(self) -> None:
         """List them anew."""
 
         def answer(entries: tuple[SessionEntry, ...]) -> None:
-            self.entries = tuple(e for e in entries if e.summary and e.summary.experiment == self._experiment)
+            self.every = tuple(entry for entry in entries if entry.summary is not None)
+            self.entries = tuple(e for e in self.every if e.summary and e.summary.experiment == self._experiment)
             self.listed.emit()
 
         self._background.ask(lambda: tuple(self._ports.sessions()), answer)

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 from gputuner.analysis.headlines import HEADLINE, PASSING, benchmark_of, headlines
 from gputuner.analysis.regression import Difference, Key, Verdict, compare
 from gputuner.analysis.session_spread import SessionSpread
-from gputuner.gui.bench_words import row_names, shape_words, shared_words
+from gputuner.gui.bench_words import benchmark_words, brief_words, row_names, shape_words, shared_words
 from gputuner.gui.plots.bar_marks import signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow
+from gputuner.gui.ports import SessionSummary
 from gputuner.gui.results import value_words
 from gputuner.gui.results_bench import ROOM, bench_hint, by_group, colour_of, sections
+from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_words
 from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.tables import Cell
 from gputuner.language import benchmarks, sentences
+from gputuner.language.comparisons import changed_words, comparison_table
 from gputuner.language.words import _
+from gputuner.model.cards import Origin
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 CHANGED = frozenset({Verdict.BETTER, Verdict.WORSE})
+MARKS = {Verdict.BETTER: "▲", Verdict.WORSE: "▼", Verdict.SAME: "≈", Verdict.VOID: "–", Verdict.UNCERTAIN: "?"}
 SETTLED = "steady"
 """The phase that those on the way to a figure are counted with."""
 
@@ -135,3 +141,55 @@ def void_words(difference: Difference) -> str:
     if difference.void in set(Flag):
         return sentences.flag(Flag(difference.void))
     return _("one of the two was not measured") if difference.void == "origin" else difference.void
+
+
+def headline(differences: Sequence[Difference]) -> str:
+    """What came of the comparison, in one sentence; empty where nothing was compared."""
+    count = len(differences)
+    kinds = [each.verdict for each in differences]
+    better, worse = kinds.count(Verdict.BETTER), kinds.count(Verdict.WORSE)
+    if not count:
+        return ""
+    if better or worse:
+        return _("{better} of {count} figures better, {worse} worse").format(better=better, worse=worse, count=count)
+    if kinds.count(Verdict.SAME) == count:
+        return _("Nothing changed: all {count} figures are within noise").format(count=count)
+    known = kinds.count(Verdict.SAME)
+    return _("No change shown: {known} of {count} figures are within noise, the others are open").format(
+        known=known, count=count
+    )
+
+
+def session_choice(summary: SessionSummary) -> str:
+    """A session to compare with: when, on which cards, how it ended."""
+    mark = "" if summary.origin is Origin.MEASURED else "▨ "
+    parts = [f"{mark}{started_words(summary)}", card_words(card.title for card in summary.cards)]
+    if ended := outcome_mark(summary):
+        parts.append(f"{ended} {outcome_words(summary)}")
+    return " · ".join(parts)
+
+
+def comparison_cells(differences: Sequence[Difference]) -> list[tuple[str, list[Cell]]]:
+    """A row of the table for each: the names, values and verdicts that ``sessions compare`` writes."""
+    rows = comparison_table(differences, "", "").rows
+    return [
+        (each.after.id, _cells(each, of, verdict))
+        for each, (_figure, of, *_values, verdict) in zip(differences, rows, strict=True)
+    ]
+
+
+def _cells(each: Difference, of: str, verdict: str) -> list[Cell]:
+    first = each.before
+    known = "benchmark" in first.extra
+    name = benchmark_words(benchmark_of(first), first.metric) if known else sentences.metric(first.metric)
+    whole = f"{name}, {of}" if of else name
+    sides = ((_("before"), first), (_("after"), each.after))
+    before, after = (f"{side}: {sentences.point_value(point)}" for side, point in sides)
+    hint = f"{whole}\n{before}\n{after}"
+    return [
+        Cell(brief_words(first) if known else whole, hint),
+        Cell(value_words(each.before), hint, True),
+        Cell(value_words(each.after), hint),
+        Cell(changed_words(each).replace("-", "\u2212"), hint),
+        Cell(f"{MARKS[each.verdict]} {verdict}", hint, each.verdict not in CHANGED),
+    ]

@@ -112,15 +112,16 @@ def _dots(rates: list[Point], told: frozenset[str], theme: Theme) -> list[Series
         named = point.metric == "matmul_rate" or best[benchmark_of(point)] is point
         name = _name(point) if named else ""
         name = "" if name in told else name
+        told |= {name}
         result.append(Series(name=name, colour=theme.precision(precision), dots=(dot,), symbol=symbol))
     return result
 
 
 def _name(point: Point) -> str:
-    """Number format and what is special of it; other benchmarks by their own name."""
+    """Number format and what is special of it (from cold is a hollow dot); other benchmarks by their own name."""
     if point.metric != "matmul_rate":
         return benchmark_words(benchmark_of(point), point.metric)
-    told = {name: entry for name, entry in untold(point).items() if name in {"precision", "fast_accumulate", "phase"}}
+    told = {name: entry for name, entry in untold(point).items() if name in {"precision", "fast_accumulate"}}
     return " ".join(part for part in (row_name(benchmark_of(point), "gemm"), setting_words(told)) if part)
 
 

@@ -12,6 +12,7 @@ from gputuner.model.events import Outcome
 
 VENDOR = ("NVIDIA ", "GeForce ")
 """Left out of a card's name where room is short; what follows tells the cards apart."""
+MODDED, MOD = " (modded)", " mod"
 
 
 def started_words(summary: SessionSummary) -> str:
@@ -48,4 +49,4 @@ def card_words(titles: Iterable[str]) -> str:
 def _short(title: str) -> str:
     for vendor in VENDOR:
         title = title.removeprefix(vendor)
-    return title
+    return title.replace(MODDED, MOD)

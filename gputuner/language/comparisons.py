@@ -54,6 +54,15 @@ def change_words(change: float) -> str:
     return f"{100.0 * change:+.2f} %" if abs(change) < 0.1 else f"{100.0 * change:+.0f} %"
 
 
+def changed_words(of: Difference) -> str:
+    """The change with its 95 % interval where it has one: ``+1.25 % (+0.8 … +1.7 %)``."""
+    if of.low is None or of.high is None:
+        return change_words(of.change)
+    digits = 1 if abs(of.change) < 0.1 else 0
+    low, high = (f"{100.0 * end:+.{digits}f}" for end in (of.low, of.high))
+    return f"{change_words(of.change)} ({low} … {high} %)"
+
+
 def comparison_table(differences: Sequence[Difference], before: str, after: str) -> Table:
     """One row for each figure that both have; ``before`` and ``after`` name the sessions."""
     rows = [
@@ -62,7 +71,7 @@ def comparison_table(differences: Sequence[Difference], before: str, after: str)
             of,
             point_value(each.before),
             point_value(each.after),
-            change_words(each.change),
+            changed_words(each),
             verdict_words(each),
         )
         for each, (_before, of) in zip(differences, titled([each.before for each in differences]), strict=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gputuner.analysis.comparing import bounds, holm, improvement, worse_p
+from gputuner.analysis.comparing import bounds, change_interval, holm, improvement, worse_p
 from gputuner.analysis.regression import (
     Verdict,
     benchmarks_of,
@@ -45,6 +45,29 @@ def session(factor=1.0, seed=0, only=None):
 def quiet_history():
     """Five sessions that differ by 0.3 %."""
     return [session(1.0 + 0.003 * (i - 2), seed=200 + 20 * i) for i in range(5)]
+
+
+def test_the_interval_of_a_change_covers_the_truth_and_agrees_with_its_p():
+    """400 pairs of sessions that differ by 3 %, each exact, with the 0.6 % that sessions scatter by: 95 % hold."""
+    rng, covered, settled = np.random.default_rng(5), 0, point()
+    for _number in range(400):
+        drifts = 100.0 * np.exp(0.006 * rng.standard_normal(2)) * (1.0, 1.03)
+        before, after = (
+            replace(settled, value=rate, spread=replace(settled.spread, median=rate, ci95_low=rate, ci95_high=rate))
+            for rate in drifts
+        )
+        low, high = change_interval(before, after, between=0.006)
+        covered += low <= 0.03 <= high
+        assert (low > 0) == (1.0 - worse_p(before, [after], between=0.006) < 0.025)
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_no_interval_of_a_change_where_a_side_has_none():
+    bare = replace(point(), spread=None)
+    (found,) = compare([bare], [point(rate=110.0)])
+    assert (found.low, found.high, found.verdict) == (None, None, Verdict.UNCERTAIN)
+    (found,) = compare([point()], [point(rate=110.0, seed=3)])
+    assert found.low < found.change < found.high
 
 
 def test_holm_on_a_worked_example():

@@ -40,5 +40,5 @@ def test_what_did_not_come_to_its_end_is_marked(invented, outcome, running, mark
 
 
 def test_cards_are_told_apart_by_what_differs():
-    assert card_words(["GeForce RTX 4090 48GB (modded)"]) == "RTX 4090 48GB (modded)"
+    assert card_words(["GeForce RTX 4090 48GB (modded)"]) == "RTX 4090 48GB mod"
     assert card_words(["NVIDIA H200", "NVIDIA H200", "GeForce RTX 3090"]) == "2 × H200, RTX 3090"

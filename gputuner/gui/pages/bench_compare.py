@@ -1,7 +1,6 @@
 # pyright: standard
 """Compare a bench run with another session, or one card of it with another: paired bars with a verdict each."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -13,16 +12,13 @@ from gputuner.analysis.regression import Difference, Verdict
 from gputuner.gui.others import Others, Spreads
 from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.frame import PictureFrame
-from gputuner.gui.ports import SessionSummary
-from gputuner.gui.results_compare import pair_groups, paired, telling, void_words
+from gputuner.gui.results_compare import headline, pair_groups, paired, session_choice, telling, void_words
 from gputuner.gui.run_state import RunFacts
-from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
-from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 from gputuner.model.fingerprint import TorchFingerprint
 from gputuner.model.points import Point
@@ -96,7 +92,7 @@ class ComparePicture(PictureFrame):
             self.chooser.addItem(_("{card} of this run").format(card=f"{card.index} · {card.title}"), card.uuid)
         for entry in self._others.entries:
             if entry.summary is not None and entry.summary.run_id != self._run:
-                self.chooser.addItem(_session_words(entry.summary), entry.path)
+                self.chooser.addItem(session_choice(entry.summary), entry.path)
         self.chooser.setCurrentIndex(max(0, self.chooser.findData(chosen)))
         self.chooser.blockSignals(False)
         self._show()
@@ -166,23 +162,6 @@ class ComparePicture(PictureFrame):
         return " · ".join(told)
 
 
-def headline(differences: Sequence[Difference]) -> str:
-    """What came of the comparison, in one sentence; empty where nothing was compared."""
-    count = len(differences)
-    kinds = [each.verdict for each in differences]
-    better, worse = kinds.count(Verdict.BETTER), kinds.count(Verdict.WORSE)
-    if not count:
-        return ""
-    if better or worse:
-        return _("{better} of {count} figures better, {worse} worse").format(better=better, worse=worse, count=count)
-    if kinds.count(Verdict.SAME) == count:
-        return _("Nothing changed: all {count} figures are within noise").format(count=count)
-    known = kinds.count(Verdict.SAME)
-    return _("No change shown: {known} of {count} figures are within noise, the others are open").format(
-        known=known, count=count
-    )
-
-
 def _torch(facts: RunFacts) -> TorchFingerprint | None:
     return facts.torch.torch if facts.torch is not None else None
 
@@ -198,11 +177,3 @@ def unlike_words(name: str) -> str:
             return name
         case _:
             return sentences.reading_name(name)
-
-
-def _session_words(summary: SessionSummary) -> str:
-    mark = "" if summary.origin is Origin.MEASURED else "▨ "
-    parts = [f"{mark}{started_words(summary)}", card_words(card.title for card in summary.cards)]
-    if ended := outcome_mark(summary):
-        parts.append(f"{ended} {outcome_words(summary)}")
-    return " · ".join(parts)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
 from gputuner.gui.pages.card_plots import arrange, name_for
+from gputuner.gui.pages.compare import CompareView
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import RESULTS, tune_result
@@ -41,8 +42,13 @@ from gputuner.model.quantities import Quantity
 Q = Quantity
 
 
+def view_words() -> dict[str, str]:
+    """Names of the views of a session."""
+    return {"overview": _("Overview"), "figures": _("Figures"), "advice": _("Advice"), "compare": _("Compare")}
+
+
 class SessionDetail(QWidget):
-    """Three views of one session."""
+    """Four views of one session."""
 
     def __init__(self, theme: Theme, others: Others) -> None:
         super().__init__()
@@ -63,7 +69,13 @@ class SessionDetail(QWidget):
         column.addWidget(self.warnings)
         column.addWidget(self.advice, 1)
         self._stack = QStackedWidget()
-        self._views: dict[str, QWidget] = {"overview": self.overview, "figures": self.result, "advice": advice_page}
+        self.compare = CompareView(theme, others)
+        self._views: dict[str, QWidget] = {
+            "overview": self.overview,
+            "figures": self.result,
+            "advice": advice_page,
+            "compare": self.compare,
+        }
         for view in self._views.values():
             self._stack.addWidget(view)
         self.chooser = ChoiceBox()
@@ -73,7 +85,7 @@ class SessionDetail(QWidget):
         row.setSpacing(4)
         group = QButtonGroup(self)
         self.tabs: dict[str, QPushButton] = {}
-        for name, words in (("overview", _("Overview")), ("figures", _("Figures")), ("advice", _("Advice"))):
+        for name, words in view_words().items():
             tab = QPushButton(words)
             tab.setCheckable(True)
             tab.setProperty("segment", True)
@@ -106,7 +118,7 @@ class SessionDetail(QWidget):
         self.advice.show_tries(self._tries(self._content.facts) if self._content is not None else Tries())
 
     def show_view(self, name: str) -> None:
-        """Show overview, figures or advice."""
+        """Show overview, figures, advice or the comparison."""
         self.tabs[name].setChecked(True)
         self._stack.setCurrentWidget(self._views[name])
 
@@ -128,7 +140,9 @@ class SessionDetail(QWidget):
         self.warnings.say(_("Remarks of the run") if told else "", "\n".join(told))
         self.advice.show_advice(facts.advice, facts.questions, _("This session gave no advice"))
         self.show_tries()
-        for name, there in (("figures", bool(facts.points)), ("advice", bool(facts.advice or facts.questions or told))):
+        self.compare.show_facts(facts)
+        advised = bool(facts.advice or facts.questions or told)
+        for name, there in (("figures", bool(facts.points)), ("advice", advised), ("compare", bool(facts.points))):
             self.tabs[name].setEnabled(there)
             if not there and self.tabs[name].isChecked():
                 self.show_view("overview")
