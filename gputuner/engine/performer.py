@@ -78,6 +78,8 @@ class Performer:
         self._total, self._total_known = 0, True
         self._end_ns: int | None = None
         self._label, self._expected_s = "", 0.0
+        self._traced_ns: int | None = None
+        """Up to when the card's samples were given to the plan."""
         if trials is not None:
             trials.progressed = self._progressed
 
@@ -99,7 +101,8 @@ class Performer:
     def _step(self, step: Step) -> StepResult:
         match step:
             case Work():
-                return self._timed(step.label, step.params, _expected_s(step), lambda: self._work(step))
+                work = self._traced(step, lambda: self._work(step))
+                return self._timed(step.label, step.params, _expected_s(step), work)
             case Together():
                 first = step.works[0]
                 params: dict[str, Scalar] = {**first.params, "jobs": len(step.works)}
@@ -107,7 +110,8 @@ class Performer:
             case Settle():
                 return self._timed(step.label, {}, step.at_most_s, lambda: self._settle(step.at_most_s))
             case Watch():
-                return self._timed(step.label, {}, step.duration_s or 0.0, lambda: self._watch(step.duration_s))
+                watch = self._traced(step, lambda: self._watch(step.duration_s))
+                return self._timed(step.label, {}, step.duration_s or 0.0, watch)
             case Follow():
                 assert self._follow is not None, "there is no command to follow"
                 return self._timed(step.label, {}, 0.0, self._follow)
@@ -176,6 +180,23 @@ class Performer:
     def _work(self, step: Work | Together) -> StepResult:
         assert self._trials is not None, "an experiment that yields work must say needs_worker"
         return self._trials.run(step)
+
+    def _traced(self, step: Work | Watch, act: Callable[[], StepResult]) -> Callable[[], StepResult]:
+        """``act`` with the card's samples in its outcome, where the step asks for them."""
+        if not step.traced:
+            return act
+
+        def traced() -> StepResult:
+            if self._traced_ns is None:
+                self._traced_ns = self._loop.now_ns()
+            result, since_ns = act(), self._traced_ns
+            self._traced_ns = self._loop.now_ns()
+            if not isinstance(result, Done):
+                return result
+            own = tuple(s for s in self._loop.samples if since_ns < s.t_ns <= self._traced_ns)
+            return replace(result, samples=own)
+
+        return traced
 
     def _watch(self, duration_s: float | None) -> StepResult:
         forever_ns = 2**62

@@ -9,6 +9,7 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
+from gputuner.model.samples import Sample
 from gputuner.model.watched import Observed, TreeUse
 
 Runtime = Literal["torch", "kernels", "command"]
@@ -119,6 +120,8 @@ class Work:
     """UUIDs of further cards that the worker must see, after the run's own (copies between cards)."""
     environment: Variables = ()
     """What the worker's process needs from its start, e.g. for the allocator; one that has it is taken or started."""
+    traced: bool = False
+    """Its outcome brings the card's samples (``Done.samples``)."""
     idle: int = 0
     """So many further processes stay alive beside it, with an open context, and do nothing."""
 
@@ -158,6 +161,8 @@ class Watch:
 
     label: str
     duration_s: float | None = None
+    traced: bool = False
+    """As of ``Work``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,6 +276,8 @@ class Done:
     """How the trials shared the card."""
     failed: tuple["JobFailed", ...] = ()
     """Of jobs at once (``Together.partly``): those that failed. ``trials`` are those of the others, in their order."""
+    samples: tuple[Sample, ...] = ()
+    """Of a traced step: the samples of the run's card since the last traced step ended (else since this one began)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
