@@ -31,6 +31,8 @@ from gputuner.model.steps import Mode, Step, StepResult
 
 PAIR_MEASURE_S = 3.0
 """To measure in one trial of a pair; energy, which needs 5 s, is not told of pairs."""
+FOR_PROBES = 0.7
+"""Share of the time that is kept for probes where it is short: what they tell predicts the pairs that did not run."""
 Pair = tuple[Runnable, Runnable]
 
 
@@ -70,10 +72,11 @@ def matrix(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, St
     quick = _quick(lab)
     distinct = list({job.label: job for job in jobs}.values())
     _, probes_s = sensitivities_cost(quick, len(distinct), mode)
+    keep_s = END_S + min(probes_s, FOR_PROBES * quick.course.left_s)
     ordered = pairs_in_order(distinct)
     for number, pair in enumerate(ordered):
         cost_s = quick.round_s(pair, fresh=False)
-        if mode in quick.refused or not quick.course.fits(cost_s, END_S + min(probes_s, 0.5 * quick.course.left_s)):
+        if mode in quick.refused or not quick.course.fits(cost_s, keep_s):
             break
         yield from quick.round(pair, mode, ahead=2, last=number + 1 == len(ordered))
     if mode in quick.refused:
