@@ -15,11 +15,13 @@ from gputuner.assembly import feeds, tries
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.assembly.watching import WatchedRun
+from gputuner.assembly.window_queue import WindowQueue
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.locks import holders
 from gputuner.engine.run import Run
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.bench import Bench
+from gputuner.experiments.contention import Contend
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.protocol import Experiment
@@ -42,7 +44,7 @@ from gputuner.telemetry.replayed import ReplayFeed
 
 QUESTIONS = (Switching, Numerics, Loading)
 """What can be asked of a training beside its batch size."""
-SPECS = (Tune, Batch, Bench, *QUESTIONS)
+SPECS = (Tune, Batch, Bench, Contend, *QUESTIONS)
 
 
 class WindowPorts:
@@ -52,6 +54,7 @@ class WindowPorts:
         """Take over ``setup``; its maker closes it."""
         self._setup = setup
         self._preferences = paths(setup.data_dir).preferences
+        self._queue = WindowQueue(setup)
 
     @property
     def feed(self) -> Feed:
@@ -72,6 +75,16 @@ class WindowPorts:
     def batch_spec(self) -> type[Batch]:
         """Its fields make the form of the page Training."""
         return Batch
+
+    @property
+    def contend_spec(self) -> type[Contend]:
+        """Its fields make the form of the page Share."""
+        return Contend
+
+    @property
+    def queue(self) -> WindowQueue:
+        """The job queue of the data folder."""
+        return self._queue
 
     @property
     def questions(self) -> Mapping[str, type[object]]:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import bench_titles, question_titles, tune_titles
+from gputuner.gui.picture_names import bench_titles, contention_titles, question_titles, tune_titles
 from gputuner.gui.questions import question_words
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
@@ -35,6 +35,7 @@ class Actions:
         self._pages()
         self._monitor()
         self._experiments()
+        self._queue()
         self._sessions()
         self._look()
 
@@ -87,6 +88,10 @@ class Actions:
             for name in window.questions.buttons
             for picture, title in question_titles().get(name, {}).items()
         ]
+        shared = window.navigation.entries["contention"].words
+        of_questions += [
+            ("contention", name, " · ".join((shared, title))) for name, title in contention_titles().items()
+        ]
         pictures += of_questions
         keys += [f"Ctrl+Shift+{number}" for number in range(1, 10)][: len(of_questions)]
         keys += [f"Ctrl+Alt+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
@@ -98,6 +103,13 @@ class Actions:
         self._window.show_page(page)
         self._window.experiments[page].load_plots()
         self._window.experiments[page].show_picture(name)
+
+    def _queue(self) -> None:
+        queue = self._window.queue
+        self._add(_("Start or stop the queue's runner"), "Ctrl+Alt+Q", queue.toggle_runner)
+        self._add(_("Move the job up"), "Ctrl+Alt+Up", lambda: queue.table.move_by(-1))
+        self._add(_("Move the job down"), "Ctrl+Alt+Down", lambda: queue.table.move_by(1))
+        self._add(_("Cancel the job"), "Ctrl+Alt+Delete", queue.panel.ask_cancel)
 
     def _sessions(self) -> None:
         sessions = self._window.sessions

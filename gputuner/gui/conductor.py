@@ -12,6 +12,7 @@ from gputuner.gui.live import Live
 from gputuner.gui.others import Others
 from gputuner.gui.ports import Ports, Run, SessionEntry
 from gputuner.gui.questions import TRAINING
+from gputuner.gui.queue_desk import QueueDesk
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
@@ -52,6 +53,8 @@ class Conductor(QObject):
         self.asking |= {name: Desk(ports, self.background, self) for name in ports.questions}
         self.asking["watch"] = self.watching
         self.benching = Desk(ports, self.background, self)
+        self.contending = Desk(ports, self.background, self)
+        self.queue = QueueDesk(ports.queue, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
         self.trying = TryDesk(ports, self.background, self)
@@ -174,6 +177,7 @@ class Conductor(QObject):
         for run in runs:
             run.wait(CLOSE_WAIT_MS)
         self._second.stop()
+        self.queue.follow(False)
         self.live.leave()
         if self.replaying:
             self.feed.close()

@@ -62,7 +62,31 @@ def _sessions() -> QPainterPath:
     return path
 
 
-_NAVIGATION = {"monitor": _monitor, "tune": _tune, "training": _training, "bench": _bench, "sessions": _sessions}
+def _contention() -> QPainterPath:
+    """Two that share a place."""
+    path = QPainterPath()
+    path.addEllipse(QPointF(5.6, 8), 4.6, 4.6)
+    path.addEllipse(QPointF(10.4, 8), 4.6, 4.6)
+    return path
+
+
+def _queue() -> QPainterPath:
+    """One that starts, others behind it."""
+    path = _path([(1.5, 1.8), (6, 4.4), (1.5, 7)], closed=True)
+    for y, left in ((4.4, 9.0), (9.4, 1.5), (13.4, 1.5)):
+        path.addPath(_path([(left, y), (14.5, y)]))
+    return path
+
+
+_NAVIGATION = {
+    "monitor": _monitor,
+    "tune": _tune,
+    "training": _training,
+    "bench": _bench,
+    "contention": _contention,
+    "queue": _queue,
+    "sessions": _sessions,
+}
 
 
 def _canvas(size: int) -> tuple[QPixmap, QPainter]:

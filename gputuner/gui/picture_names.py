@@ -91,6 +91,30 @@ def training_picture_of_step(label: str) -> str:
     return "memory" if label in MEMORY_LABELS else "batch"
 
 
+def contention_titles() -> dict[str, str]:
+    """Words of the pictures of jobs that share a card."""
+    return {
+        "slowdown": _("Slowdown and gain"),
+        "pairs": _("Pairs"),
+        "causes": _("Causes"),
+        "sensitivity": _("Sensitivity"),
+        "card": _("Card"),
+    }
+
+
+def contention_picture_of_step(label: str) -> str:
+    """The picture that a step feeds."""
+    if "probe" in label:
+        return "sensitivity"
+    return "slowdown" if "together" in label else "card"
+
+
+def contention_picture_of_figure(point: Point) -> str:
+    """The picture that a figure belongs to."""
+    of = {"co_run_cause": "causes", "co_run_predicted": "pairs"}
+    return of.get(point.metric, "sensitivity" if point.metric.startswith("pressure") else "slowdown")
+
+
 def bench_titles() -> dict[str, str]:
     """Words of the pictures of a bench run, in their order."""
     return {

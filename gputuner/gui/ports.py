@@ -14,6 +14,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
 from gputuner.model.holders import Holder
+from gputuner.model.jobs import Job, QueueView, Request
 from gputuner.model.planned import Planned
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
@@ -244,6 +245,43 @@ class BenchmarkEntry(Protocol):
         ...
 
 
+class QueuePort(Protocol):
+    """The job queue of the data folder; a call may take a disk's time, and raises a ``GputunerError`` if it fails."""
+
+    @property
+    def acting(self) -> bool:
+        """Whether jobs may be added and a runner started: the cards are real."""
+        ...
+
+    def read(self) -> QueueView:
+        """The queue as it stands."""
+        ...
+
+    def add(self, request: Request) -> tuple[Job, ...]:
+        """Add a job with this program's environment; an array gives several."""
+        ...
+
+    def move(self, job_id: int, before: int | None, after: int | None) -> None:
+        """Put a waiting job before or behind another; to the front where neither is named."""
+        ...
+
+    def cancel(self, job_id: int) -> None:
+        """Take a waiting job out; end a running one with its whole process group."""
+        ...
+
+    def retry(self, job_id: int) -> None:
+        """Let an ended job wait again."""
+        ...
+
+    def start_runner(self) -> None:
+        """Start the process that serves the queue; it outlives the window."""
+        ...
+
+    def stop_runner(self) -> None:
+        """Ask that process to end; running jobs go on."""
+        ...
+
+
 class Ports(Protocol):
     """Everything the window asks for. Only ``feed``, specs, ``benchmarks`` and preferences are used in its thread."""
 
@@ -265,6 +303,16 @@ class Ports(Protocol):
     @property
     def questions(self) -> Mapping[str, type[object]]:
         """The frozen dataclasses of the further questions of the page Training, by name."""
+        ...
+
+    @property
+    def contend_spec(self) -> type[object]:
+        """The frozen dataclass whose fields make the form of the page Share."""
+        ...
+
+    @property
+    def queue(self) -> QueuePort:
+        """The job queue."""
         ...
 
     @property

@@ -25,10 +25,13 @@ SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
-EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench")
+EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench", "contention")
 WATCHED = "watch"
 COMMAND = f'"{sys.executable}" -c "import time; [sum(range(200_000)) and time.sleep(0.02) for _ in range(250)]"'
 """What is watched where there are real cards: some seconds of work and sleep."""
+SHARED = "contention"
+MIX: dict[str, object] = {"jobs": ("resnet50", "edsr", "lstm"), "matrix": True}
+"""What shares the card in the pictures of simulated cards; on a real one it would take long."""
 COMPARED = "bench"
 """The experiment that is performed twice on simulated cards, so that there is something to compare."""
 MONITORED = "tune"
@@ -65,6 +68,8 @@ def _measure(window: MainWindow) -> int:
     """Perform the experiments; the first exit code that is not 0."""
     wait_until(lambda: bool(window.conductor.live.cards), CALL_LIMIT_S)
     code = 0
+    if window.conductor.live.origin is Origin.SIMULATED:
+        window.experiments[SHARED].setup.form.set_values(MIX)
     for name in EXPERIMENTS:
         code = code or _perform(window, name)
     if not code and window.conductor.live.origin is Origin.MEASURED:
@@ -131,6 +136,9 @@ def _draw_pages(window: MainWindow, folder: Path, ending: str) -> None:
     draw("monitor")
     for name in (*EXPERIMENTS, WATCHED):
         _draw_experiment(window, name, draw)
+    window.show_page("queue")
+    _settle(window)
+    draw("queue")
     window.show_page("sessions")
     window.sessions.load_plots()
     _settle(window)

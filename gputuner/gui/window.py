@@ -11,9 +11,11 @@ from gputuner.gui.actions import Actions
 from gputuner.gui.conductor import Conductor
 from gputuner.gui.navigation import Entry, Navigation
 from gputuner.gui.pages.bench import BenchPage
+from gputuner.gui.pages.contention import ContentionPage
 from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
 from gputuner.gui.pages.question_pages import QuestionPages
+from gputuner.gui.pages.queue import QueuePage
 from gputuner.gui.pages.sessions import SessionsPage
 from gputuner.gui.pages.setup_panel import SetupState
 from gputuner.gui.pages.training import TrainingPage, questions
@@ -33,7 +35,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "training", "bench", "sessions")
+PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -48,6 +50,8 @@ def page_words() -> dict[str, str]:
         "tune": _("Tune"),
         "training": _("Training"),
         "bench": _("Benchmarks"),
+        "contention": _("Share"),
+        "queue": _("Queue"),
         "sessions": _("Sessions"),
     }
 
@@ -66,6 +70,7 @@ class MainWindow(QMainWindow):
         self.conductor = Conductor(ports, self)
         conductor = self.conductor
         self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
+        self.desks["contention"] = conductor.contending
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
@@ -137,10 +142,16 @@ class MainWindow(QMainWindow):
         self.questions.chosen.connect(self.show_page)
         bench, suite = conductor.benching, self.ports.benchmarks
         self.bench = BenchPage(self.theme, self.ports.bench_spec, conductor.live, bench.state, suite, conductor.others)
+        shared = conductor.contending.state
+        self.contention = ContentionPage(
+            self.theme, self.ports.contend_spec, conductor.live, shared, self.ports.trainings
+        )
+        self.queue = QueuePage(self.theme, conductor.queue)
         self.experiments: dict[str, ExperimentPage] = {
             "tune": self.tune,
             **asked,
             "bench": self.bench,
+            "contention": self.contention,
         }
         for name, page in self.experiments.items():
             desk = self.desks[name]
@@ -174,6 +185,8 @@ class MainWindow(QMainWindow):
             "tune": self.tune,
             TRAINING: self.questions,
             "bench": self.bench,
+            "contention": self.contention,
+            "queue": self.queue,
             "sessions": self.sessions,
         }
 
@@ -301,7 +314,7 @@ class MainWindow(QMainWindow):
     def _rebuild_here(self) -> None:
         current, span, narrow = self.monitor.current, self.monitor.span_s, self.navigation.narrow
         kept = {name: page.setup.state for name, page in self.experiments.items()}
-        session = self.sessions.current
+        session, typed = self.sessions.current, self.queue.form.kept
         self.rebuild(self.page)
         self.navigation.set_narrow(narrow)
         self.monitor.show_span(span)
@@ -310,6 +323,7 @@ class MainWindow(QMainWindow):
         for name, page in self.experiments.items():
             page.set_up(kept[name])
         self.sessions.current = session
+        self.queue.form.keep(typed)
 
     def _show_strip(self) -> None:
         self.strip.show_origin(self.page_origin())

@@ -25,6 +25,7 @@ def _load(name: str) -> ModuleType:
 
 _INVENTED = _load("invented")
 _TRAININGS = _load("invented_trainings")
+_CONTENTION = _load("invented_contention")
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +36,11 @@ def invented() -> ModuleType:
 @pytest.fixture(scope="session")
 def trainings() -> ModuleType:
     return _TRAININGS
+
+
+@pytest.fixture(scope="session")
+def contention() -> ModuleType:
+    return _CONTENTION
 
 
 @pytest.fixture(autouse=True)

@@ -40,6 +40,7 @@ from gputuner.model.events import (
 )
 from gputuner.model.fingerprint import Fingerprint, HostFingerprint, TorchFingerprint
 from gputuner.model.holders import Holder
+from gputuner.model.jobs import Job, JobState, QueueView, Request, RunnerInfo
 from gputuner.model.planned import Planned, PlannedStep
 from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
@@ -685,6 +686,71 @@ class Spec:
             raise UsageError("option_value", option="effective batch", value=13, expected="another number")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContendSpec:
+    """Looks like the spec of jobs that share a card."""
+
+    jobs: tuple[str, ...] = ("resnet50",)
+    count: int = 0
+    max_jobs: int = 8
+    modes: tuple[str, ...] = ("processes",)
+    causes: bool = False
+    matrix: bool = False
+    null: bool = False
+    fixed_batch: bool = False
+    thread_percentages: tuple[int, ...] = ()
+    priorities: tuple[int, ...] = ()
+    folder: str = "."
+    minutes: float = 4.0
+    seed: int = 0
+
+
+class InMemoryQueue:
+    """A queue that does what it is asked to, at once."""
+
+    def __init__(self) -> None:
+        self.acting = True
+        self.view = QueueView()
+        self.asked: list[tuple[object, ...]] = []
+        self.refusal: Exception | None = None
+
+    def read(self) -> QueueView:
+        if isinstance(self.refusal, StoreError):
+            raise self.refusal
+        return self.view
+
+    def add(self, request: Request) -> tuple[Job, ...]:
+        self._take("add", request)
+        job = Job(
+            id=len(self.view.jobs) + 1, command=request.command, folder=request.folder, needs=request.needs,
+            state=JobState.WAITING,
+        )  # fmt: skip
+        self.view = replace(self.view, jobs=(*self.view.jobs, job), counts={JobState.WAITING: 1})
+        return (job,)
+
+    def move(self, job_id: int, before: int | None, after: int | None) -> None:
+        self._take("move", job_id, before, after)
+
+    def cancel(self, job_id: int) -> None:
+        self._take("cancel", job_id)
+
+    def retry(self, job_id: int) -> None:
+        self._take("retry", job_id)
+
+    def start_runner(self) -> None:
+        self._take("start")
+        self.view = replace(self.view, runner=RunnerInfo(pid=4711, since_unix_s=time.time()))
+
+    def stop_runner(self) -> None:
+        self._take("stop")
+        self.view = replace(self.view, runner=None)
+
+    def _take(self, *asked: object) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.asked.append(asked)
+
+
 class InMemoryPorts:
     """Ports over invented data. ``runs`` are handed out one after the other; an exception among them is raised."""
 
@@ -696,6 +762,8 @@ class InMemoryPorts:
         self.watched: list[tuple[tuple[str, ...], Path | None, bool, tuple[str, ...]]] = []
         self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
+        self.contend_spec: type[object] = ContendSpec
+        self.queue = InMemoryQueue()
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []
         self.recorded: list[tuple[str, ...]] = []

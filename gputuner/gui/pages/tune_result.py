@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from gputuner.gui.pages.contention_result import contention_result
 from gputuner.gui.pages.loading_pictures import LoadingPictures
 from gputuner.gui.pages.numerics_pictures import NumericsPictures
 from gputuner.gui.pages.pictures import Pictures
@@ -124,5 +125,6 @@ RESULTS: Mapping[str, Callable[[Theme], ResultView]] = {
     "loading": loading_result,
     "watch": watch_result,
     "try": try_result,
+    "contend": contention_result,
 }
-"""The results of questions about a training, by the name of their experiment."""
+"""The results of questions about trainings, by the name of their experiment."""

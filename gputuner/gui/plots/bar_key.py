@@ -62,6 +62,10 @@ class BarKey:
         told += [_Entry(sign_words(sign), self._sign(sign)) for sign in there.signs]
         self._entries = tuple(told)
 
+    def explain(self, entries: Sequence[tuple[str, Callable[[QPainter, float, float], None]]]) -> None:
+        """Explain these instead: words, and what paints their glyph at the left upper corner of its room."""
+        self._entries = tuple(_Entry(words, paint) for words, paint in entries)
+
     def _bar(self, *, hollow: bool) -> Callable[[QPainter, float, float], None]:
         def paint(painter: QPainter, x: float, y: float) -> None:
             area = QRectF(x, y + 6, 13, 8)

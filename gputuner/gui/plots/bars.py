@@ -261,7 +261,9 @@ class Bars(QWidget):
 
     def _heading(self, painter: QPainter, title: str, y: float) -> None:
         painter.setPen(QColor(self._theme.muted))
-        painter.drawText(QRectF(EDGE, y, self.width() - 2 * EDGE, GROUP - 4), Qt.AlignmentFlag.AlignVCenter, title)
+        room = QRectF(EDGE, y, self.width() - 2 * EDGE, GROUP - 4)
+        short = painter.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, int(room.width()))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, short)
 
     def _row(self, painter: QPainter, row: BarRow, y: float) -> None:
         left, room = self._left(), self._room()

@@ -281,7 +281,9 @@ class PairMatrix(QWidget):
         y = top + height * len(self.table.names) + GAP
         painter.setFont(self._small)
         metrics = QFontMetricsF(self._small)
-        x = left
+        words = _("predicted, not run") if self.has_predicted else ""
+        needed = 40 * STEPS + (42 + metrics.horizontalAdvance(words) if words else 0)
+        x = max(EDGE, min(left, self.width() - EDGE - needed))
         for step in range(STEPS):
             value = 1.0 + (self.top - 1.0) * step / (STEPS - 1)
             painter.setPen(Qt.PenStyle.NoPen)
@@ -291,13 +293,12 @@ class PairMatrix(QWidget):
             painter.setPen(QColor(readable(text_on(ground), ground)))
             painter.drawText(QRectF(x, y, 40, LINE), _CENTRE, f"{value:.1f}")
             x += 40
-        if self.has_predicted:
+        if words:
             box = QRectF(x + 14, y + 1, 22, LINE - 2)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self._theme.sunk))
             painter.drawRoundedRect(box, 2, 2)
             self._hatch(painter, box, self._theme.text)
-            words = _("predicted, not run")
             painter.setPen(QColor(self._theme.muted))
             painter.drawText(
                 QRectF(box.right() + 6, y, metrics.horizontalAdvance(words) + 4, LINE),

@@ -1,14 +1,25 @@
 # pyright: standard
 """Bars cut into shares: what a slowdown comes from, each share with its colour, its pattern and its words."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from gputuner.gui.fonts import painted
+from gputuner.gui.plots.bar_key import BarKey
 from gputuner.gui.theme import TEXT_SMALL, Theme, text_on, tinted
 
 ROW, HEIGHT, HEADING = 30.0, 18.0, 26.0
@@ -57,6 +68,7 @@ class ShareBars(QWidget):
         self._marked: frozenset[str] = frozenset()
         self._at = 0
         self._font = painted(TEXT_SMALL)
+        self._key = BarKey(theme)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
 
@@ -64,8 +76,30 @@ class ShareBars(QWidget):
         """Show these; the same again costs nothing."""
         if tuple(groups) != self.groups:
             self.groups, self._at = tuple(groups), 0
+            shares = {share.name: share for group in groups for row in group.rows for share in row.shares}
+            self._key.explain([(name, self._swatch(share)) for name, share in shares.items()])
             self.updateGeometry()
             self.update()
+
+    def _swatch(self, share: Share) -> Callable[[QPainter, float, float], None]:
+        return lambda painter, x, y: self._fill(painter, share, QRectF(x, y + 5, 13, 10))
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The shares that the key explains."""
+        return self._key.words
+
+    def _head(self) -> float:
+        """Pixels that the key takes."""
+        return self._key.height(QFontMetricsF(self._font), self.width() - 2 * EDGE)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The key may need more or fewer lines."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+            if self.minimumHeight():
+                self.setMinimumHeight(self.sizeHint().height())
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark the shares of these points as evidence."""
@@ -75,7 +109,7 @@ class ShareBars(QWidget):
     def sizeHint(self) -> QSize:
         """Room for all rows."""
         rows = sum(HEADING + ROW * len(group.rows) for group in self.groups)
-        return QSize(400, int(12 + rows))
+        return QSize(400, int(12 + self._head() + rows))
 
     def minimumSizeHint(self) -> QSize:
         """Narrow."""
@@ -124,7 +158,8 @@ class ShareBars(QWidget):
         painter.fillRect(self.rect(), QColor(self._theme.surface))
         painter.setFont(self._font)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        y = 4.0
+        self._key.paint(painter, QFontMetricsF(self._font), EDGE, 4, self.width() - 2 * EDGE)
+        y = 4.0 + self._head()
         for group in self.groups:
             painter.setPen(QColor(self._theme.muted))
             title = painter.fontMetrics().elidedText(
@@ -144,7 +179,7 @@ class ShareBars(QWidget):
     def _rows(self) -> list[tuple[ShareRow, float]]:
         """All bars with their upper edge in pixels."""
         found: list[tuple[ShareRow, float]] = []
-        y = 4.0
+        y = 4.0 + self._head()
         for group in self.groups:
             y += HEADING
             for row in group.rows:
@@ -169,7 +204,8 @@ class ShareBars(QWidget):
             self._share(painter, share, QRectF(x, top, width, HEIGHT))
             x += width
 
-    def _share(self, painter: QPainter, share: Share, area: QRectF) -> None:
+    def _fill(self, painter: QPainter, share: Share, area: QRectF) -> None:
+        """Colour and pattern of a share."""
         solid = share.pattern is Qt.BrushStyle.SolidPattern
         painter.setPen(QPen(QColor(self._theme.surface), 1))
         painter.setBrush(QColor(share.colour) if solid else tinted(share.colour, 50))
@@ -177,6 +213,10 @@ class ShareBars(QWidget):
         if not solid:
             painter.setBrush(QBrush(QColor(share.colour), share.pattern))
             painter.drawRect(area)
+
+    def _share(self, painter: QPainter, share: Share, area: QRectF) -> None:
+        solid = share.pattern is Qt.BrushStyle.SolidPattern
+        self._fill(painter, share, area)
         wide = QFontMetricsF(self._font).horizontalAdvance(share.name)
         if wide + 8 <= area.width():
             if not solid:

@@ -1,0 +1,98 @@
+"""The job queue as the window is handed it: the setup's data folder and cards, this program's environment."""
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gputuner.assembly.setup import Setup
+from gputuner.model.cards import Origin
+from gputuner.model.errors import UsageError
+from gputuner.model.jobs import Job, QueueView, Request
+
+if TYPE_CHECKING:
+    from gputuner.assembly.queue import Queue
+
+
+class WindowQueue:
+    """Meets ``gui.ports.QueuePort`` over a :class:`Setup`; the queue is opened when it is first asked for."""
+
+    def __init__(self, setup: Setup) -> None:
+        """Take ``setup``, which its maker closes."""
+        self._setup = setup
+        self._opened: Queue | None = None
+
+    @property
+    def acting(self) -> bool:
+        """Whether the cards are real, so that commands can run on them."""
+        return self._setup.origin is Origin.MEASURED
+
+    def read(self) -> QueueView:
+        """The queue as it stands.
+
+        Raises:
+            GputunerError: it cannot be read.
+        """
+        return self._queue.read()
+
+    def add(self, request: Request) -> tuple[Job, ...]:
+        """Add a job that starts in the environment of this program.
+
+        Raises:
+            GputunerError: it can never fit, or the cards are not real.
+        """
+        self._check()
+        return self._queue.add(replace(request, environment=dict(os.environ)), self._setup.cards())
+
+    def move(self, job_id: int, before: int | None, after: int | None) -> None:
+        """Put a waiting job before or behind another; to the front where neither is named.
+
+        Raises:
+            GputunerError: one of them does not wait.
+        """
+        self._queue.move(job_id, before, after=after)
+
+    def cancel(self, job_id: int) -> None:
+        """Take a waiting job out; end a running one.
+
+        Raises:
+            GputunerError: it is over.
+        """
+        self._queue.cancel(job_id)
+
+    def retry(self, job_id: int) -> None:
+        """Let an ended job wait again.
+
+        Raises:
+            GputunerError: it is not over.
+        """
+        self._queue.retry(job_id)
+
+    def start_runner(self) -> None:
+        """Start the process that serves the queue.
+
+        Raises:
+            GputunerError: it could not be started, or the cards are not real.
+        """
+        self._check()
+        self._queue.start_runner()
+
+    def stop_runner(self) -> None:
+        """Ask it to end; running jobs go on.
+
+        Raises:
+            GputunerError: it does not answer.
+        """
+        self._queue.stop_runner()
+
+    @property
+    def _queue(self) -> "Queue":
+        if self._opened is None:
+            from gputuner.assembly.queue import open_queue
+
+            self._opened = open_queue(self._setup.data_dir)
+        return self._opened
+
+    def _check(self) -> None:
+        if not self.acting:
+            option = "--simulate" if self._setup.origin is Origin.SIMULATED else "--replay"
+            raise UsageError("watch_real_only", "a queue starts commands on real cards", option=option)

@@ -1,0 +1,24 @@
+# pyright: standard
+"""Figures of jobs that share a card as Markdown to take along: the tables of the command line."""
+
+from collections.abc import Sequence
+
+from gputuner.gui.results_text import origin_lines
+from gputuner.language.contention_tables import alone_table, cause_table, gain_table, together_table
+from gputuner.language.tables import Table, markdown
+from gputuner.model.points import Point
+
+
+def mixes_markdown(points: Sequence[Point]) -> str:
+    """Each mix against its baselines, each job of it, and each job alone."""
+    return _together(points, gain_table(points), together_table(points), alone_table(points))
+
+
+def causes_markdown(points: Sequence[Point]) -> str:
+    """What each job loses time at."""
+    return _together(points, cause_table(points))
+
+
+def _together(points: Sequence[Point], *tables: Table) -> str:
+    told = [markdown(table) for table in tables if table.rows]
+    return "\n".join([*origin_lines(points), *told])
