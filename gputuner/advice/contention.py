@@ -44,13 +44,13 @@ def contention_rules(evidence: Evidence) -> list[Advice]:
     valid = [mix for mix in known if mix.valid]
     found = _exclusive(evidence, known)
     plain = [mix for mix in valid if not mix.shares]
+    pairs, others = [mix for mix in plain if mix.jobs == 2], [mix for mix in plain if not mix.alike]
+    if others and len(pairs) >= PAIRS:  # a matrix asks which go together, not how many of each
+        found += _pairs(evidence, pairs)
+        plain = [mix for mix in plain if mix.jobs > 2]
+        others = [mix for mix in others if mix.jobs > 2]
     for label in dict.fromkeys(mix.label.split("+")[0] for mix in plain if mix.alike):
         found += _how_many(evidence, [mix for mix in plain if mix.alike and mix.label.split("+")[0] == label])
-    others = [mix for mix in plain if not mix.alike]
-    pairs = [mix for mix in plain if mix.jobs == 2]
-    if others and len(pairs) >= PAIRS:
-        found += _pairs(evidence, pairs)
-        others = [mix for mix in others if mix.jobs > 2]
     for mix in others:
         found += _together(evidence, mix)
     return [*found, *way_rules(evidence, known)]
@@ -155,7 +155,8 @@ def _pairs(evidence: Evidence, pairs: Sequence[Mix]) -> list[Advice]:
     worst, best = ranked[0], ranked[-1]
     gain = gain_over(best, better_baseline(best) or 1.0)
     if not pays(gain):
-        return [make("contend.no_pair", evidence.card.uuid, _params(best), _points(best), weight=KNOWN)]
+        params = {**_params(best), "pairs": len(pairs)}
+        return [make("contend.no_pair", evidence.card.uuid, params, _points(best), weight=KNOWN)]
     params = {**_params(best), "worst": worst.label, "worst_gain": _gain(worst), "pairs": len(pairs)}
     points = [*_points(best), *_points(worst)]
     return [make("contend.pairs", evidence.card.uuid, params, points, gain=gain, risk=best.mode == "mps")]

@@ -15,6 +15,7 @@ from gputuner.engine.mps import Mps
 from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
+from gputuner.experiments.contention import Contend
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.subject import STAND_IN as STAND_IN_TRAINING
 from gputuner.experiments.subject import own_recipe
@@ -102,7 +103,9 @@ def rehearse(
 
     The user's own training is not run: a built-in one takes its place. ``beside``: further cards that it may use.
     """
-    if own_recipe(spec) and is_dataclass(spec):
+    if isinstance(spec, Contend):
+        spec = spec.rehearsed(STAND_IN_TRAINING)
+    elif own_recipe(spec) and is_dataclass(spec):
         spec = cast(Experiment, replace(spec, recipe="", workload=STAND_IN_TRAINING))
     cards = (card, *beside)
     catalog = processor_catalog(card) if card.is_cpu else load()

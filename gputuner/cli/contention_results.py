@@ -51,7 +51,7 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
         (_("At once"), contention_tables.together_table(points)),
         (_("Does it pay? Work per time, one after the other = 1"), contention_tables.gain_table(points)),
         (_("What they lose time at"), contention_tables.cause_table(points)),
-        (_("Predicted without having run the pair"), contention_tables.predicted_table(points)),
+        (_("Predicted without the job's own pairs"), contention_tables.predicted_table(points)),
     ):
         if table.rows:
             output.heading(title)

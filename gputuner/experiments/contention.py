@@ -14,12 +14,15 @@ from typing import ClassVar, get_args
 from gputuner.analysis.told_command import told_command, told_line
 from gputuner.experiments.advised import advised
 from gputuner.experiments.batch import refuse_nothing
+from gputuner.experiments.contention_causes import causes
 from gputuner.experiments.contention_commands import check_commands, command_jobs
 from gputuner.experiments.contention_jobs import AskedJob, Job, parse_job
+from gputuner.experiments.contention_matrix import matrix, matrix_cost
 from gputuner.experiments.contention_measure import Lab, Runnable
 from gputuner.experiments.contention_null import null_rounds
 from gputuner.experiments.contention_pace import pace_for
 from gputuner.experiments.contention_points import Shared, way_of
+from gputuner.experiments.contention_pressure import sensitivities, sensitivities_cost
 from gputuner.experiments.contention_sweep import Sweep
 from gputuner.experiments.contention_tuned import TunedRate, tuned_jobs
 from gputuner.experiments.course import Course, RunEnds
@@ -36,6 +39,8 @@ EXCLUSIVE = ("exclusive_process", "exclusive_thread")
 """Compute modes in which a second process gets no context."""
 GUESSED_SIZES = 4
 """So many jobs at once are expected where the way up ends by itself."""
+MATRIX_SHARE = 0.75
+"""Of the time, kept for pairs and probes while the best batches are looked for."""
 COPIES = 2
 """Of one command alone, where no number is said."""
 TUNED_S = 30.0
@@ -181,9 +186,14 @@ class Contend:
         if not modes:
             yield from lab.alone(jobs[0], "processes", idle=0)
             return
-        yield from course.total(*self._expected(lab, jobs, len(modes)), known=False)
+        yield from course.total(*self._expected(lab, jobs, modes), known=False)
         if self.null:
             yield from null_rounds(lab, jobs)
+            return
+        if self.matrix:
+            yield from self._tuned(lab, jobs, MATRIX_SHARE * course.left_s)
+            for mode in modes:
+                yield from matrix(lab, jobs, mode)
             return
         shared = Shared(thread_percentages=self.thread_percentages, priorities=self.priorities)
         sweep = Sweep(lab, modes, shared)
@@ -194,14 +204,25 @@ class Contend:
             yield from sweep.mix(jobs * count if len(jobs) == 1 else jobs)
         if not sweep.planned:
             return
+        again_s = sum(lab.round_s(each.jobs, fresh=True) for each in sweep.best())
+        yield from self._tuned(lab, jobs, again_s)
+        for each in sweep.planned:
+            yield from lab.tell_mix(each.jobs, way_of(each.mode, each.shared))
+        ways: list[Mode] = [mode for mode in modes if any(each.mode == mode for each in sweep.planned)]
+        if not self.causes:
+            yield from course.total(sweep.steps_left(), min(sweep.left_s(), max(0.0, course.left_s)), known=False)
+            yield from sweep.again()
+        for mode in ways:
+            found = (yield from sensitivities(lab, jobs, mode)) if self.causes else None
+            yield from causes(lab, mode, found)
+        if self.causes:
+            yield from sweep.again()
+
+    def _tuned(self, lab: Lab, jobs: tuple[Runnable, ...], keep_s: float) -> Plan:
+        """The second baseline, where the batches may change and all jobs have one."""
         trainings = tuple(job for job in jobs if isinstance(job, Job))
         if not self.fixed_batch and len(trainings) == len(jobs):
-            again_s = sum(lab.round_s(each.jobs, fresh=True) for each in sweep.best())
-            yield from tuned_jobs(lab, trainings, self.tuned, again_s)
-            for each in sweep.planned:
-                yield from lab.tell_mix(each.jobs, way_of(each.mode, each.shared))
-        yield from course.total(sweep.steps_left(), min(sweep.left_s(), max(0.0, course.left_s)), known=False)
-        yield from sweep.again()
+            yield from tuned_jobs(lab, trainings, self.tuned, keep_s)
 
     def _modes(self, course: Course) -> Generator[Step, StepResult, tuple[Mode, ...]]:
         """The modes that the card's compute mode lets be; says which it does not."""
@@ -211,15 +232,21 @@ class Contend:
         yield from course.warn("contend_exclusive", mode=str(told.value).replace("_", " "), jobs=1)
         return tuple(mode for mode in self.modes if mode in ONE_PROCESS)
 
-    def _expected(self, lab: Lab, jobs: tuple[Runnable, ...], modes: int) -> tuple[int, float]:
+    def _expected(self, lab: Lab, jobs: tuple[Runnable, ...], modes: tuple[Mode, ...]) -> tuple[int, float]:
         """Steps and seconds of it all before anything is known."""
         distinct = len({job.label for job in jobs})
+        tuned_s = 0.0 if self.fixed_batch else distinct * TUNED_S
+        if self.matrix:
+            steps, seconds = zip(*(matrix_cost(lab, distinct, mode) for mode in modes), strict=True)
+            return sum(steps), min(lab.pace.start_s + tuned_s + sum(seconds), lab.course.context.budget_s)
         sizes = range(2, min(self.max_jobs, GUESSED_SIZES) + 1)
         mixes = [jobs * (self.count or 1)] if len(jobs) > 1 or self.count else [jobs * size for size in sizes]
-        rounds = modes * lab.pace.rounds
+        rounds = len(modes) * lab.pace.rounds
         seconds = lab.pace.start_s + rounds * sum(lab.round_s(mix, fresh=True) for mix in mixes)
-        seconds += 0.0 if self.fixed_batch else distinct * TUNED_S
-        return distinct + rounds * len(mixes) * (distinct + 1), min(seconds, lab.course.context.budget_s)
+        steps = distinct + rounds * len(mixes) * (distinct + 1)
+        probes = [sensitivities_cost(lab, distinct, mode) for mode in modes] if self.causes else []
+        steps, seconds = steps + sum(each[0] for each in probes), seconds + tuned_s + sum(each[1] for each in probes)
+        return steps, min(seconds, lab.course.context.budget_s)
 
     def command(self) -> str:
         """What runs it again, without minutes and card."""

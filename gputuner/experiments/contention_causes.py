@@ -1,9 +1,10 @@
 """Tells why the jobs of the mixes that ran lose time, from what they did beside probes."""
 
 from collections.abc import Generator
+from statistics import fmean
 
 from gputuner.analysis.contention_baselines import clock_factor
-from gputuner.analysis.contention_causes import Cause, MemorySeen, cause_of, plain_cause
+from gputuner.analysis.contention_causes import Cause, HostSeen, MemorySeen, cause_of, plain_cause
 from gputuner.analysis.contention_pressure import Pressures
 from gputuner.analysis.contention_stored import CAUSE
 from gputuner.experiments.contention_measure import Lab
@@ -31,13 +32,13 @@ def _tell(
 ) -> Generator[Step, StepResult, None]:
     labels = [job.label for job in of.jobs]
     clock = clock_factor(lab.known.conditions(labels[place], of.mode), of.conditions)
-    memory = MemorySeen(retries=_retries(lab, of, place))
+    memory, host = MemorySeen(retries=_retries(lab, of, place)), _host(lab, of)
     if found is not None and set(labels) <= set(found.jobs):
         partners = [*labels[:place], *labels[place + 1 :]]
-        cause = cause_of(found, labels[place], partners, slowdown, clock_factor=clock, memory=memory)
+        cause = cause_of(found, labels[place], partners, slowdown, clock_factor=clock, host=host, memory=memory)
     else:
         alternating = of.mode == "processes" and not lab.pace.cpu
-        cause = plain_cause(slowdown, alternating=alternating, clock_factor=clock, memory=memory)
+        cause = plain_cause(slowdown, alternating=alternating, clock_factor=clock, host=host, memory=memory)
     if cause is not None:
         yield from lab.course.tell(*_points(lab, of, place, cause))
 
@@ -48,6 +49,22 @@ def _retries(lab: Lab, of: Round, place: int) -> int:
     if any(trial.memory.get("allocator_retries", 0) for trial in alone):
         return 0
     return of.trials[place].memory.get("allocator_retries", 0)
+
+
+def _host(lab: Lab, of: Round) -> HostSeen | None:
+    """The processor while the mix ran, as its trials read it, and how busy the card was beside one job alone."""
+    told = [use for trial in of.trials if isinstance(use := trial.notes.get("host_busy"), int | float)]
+    if not told:
+        return None
+    if lab.pace.cpu:  # the card is the processor itself
+        return HostSeen(processor=fmean(told))
+    alone = [lab.known.conditions(job.label, of.mode) for job in of.jobs]
+    busy = [each.gpu_utilisation for each in alone if each is not None and each.gpu_utilisation is not None]
+    return HostSeen(
+        processor=fmean(told),
+        card_together=of.conditions.gpu_utilisation if of.conditions is not None else None,
+        card_alone=max(busy, default=None),
+    )
 
 
 def _points(lab: Lab, of: Round, place: int, cause: Cause) -> tuple[Point, ...]:

@@ -177,7 +177,7 @@ class Lab:
         found = _round(jobs, mode, how, result, before)
         for failed in result.failed:
             yield from self._tell_failed(jobs[failed.job], failed.result, len(jobs))
-        if len(found.jobs) < len(jobs):
+        if result.failed:
             self.failed = result.failed[0].result
         if len(found.jobs) < min(2, len(jobs)):
             return None
@@ -230,18 +230,20 @@ class Lab:
 
 
 def _round(jobs: Sequence[Runnable], mode: Mode, shared: Shared, done: Done, before: dict[str, Trial]) -> Round:
-    """Those jobs that ran, and the time in which they ran all."""
-    gone = {failed.job for failed in done.failed}
-    lost_at = [failed.at_ns for failed in done.failed if failed.at_ns is not None]
+    """The jobs that began, and the time in which they ran all; one that failed then has a trial without steps."""
+    never = {failed.job for failed in done.failed if failed.at_ns is None}
+    lost_at = {failed.job: failed.at_ns for failed in done.failed if failed.at_ns is not None}
     begin_ns, end_ns = common_window(done.trials)
-    kept = [place for place in range(len(jobs)) if place not in gone]
+    kept = [place for place in range(len(jobs)) if place not in never]
+    ended = iter(done.trials)
+    nothing = Trial(iteration_s=(), t0_ns=begin_ns, t1_ns=end_ns)
     return Round(
         jobs=tuple(jobs[place] for place in kept),
         mode=mode,
-        trials=done.trials,
+        trials=tuple(nothing if place in lost_at else next(ended) for place in kept),
         conditions=done.conditions,
         before=before,
-        window=(begin_ns, min((end_ns, *lost_at))),
+        window=(begin_ns, min((end_ns, *lost_at.values()))),
         broken=bool(lost_at),
         shared=Shared(
             thread_percentages=tuple(shared.thread_percentages[p] for p in kept if shared.thread_percentages),

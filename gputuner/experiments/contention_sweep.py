@@ -52,7 +52,7 @@ class Sweep:
         """One round of this mix in each mode."""
         for mode in self._modes:
             found = yield from self._first(tuple(jobs), mode, ahead=0)
-            if found is not None:
+            if found is not None and not found.broken:
                 yield from self._in_shares(found.jobs, mode)
 
     def up(self, job: Runnable, most: int, keep_s: float) -> Steps:
@@ -66,7 +66,7 @@ class Sweep:
                 if not (yield from self._has_room(job, mode, count)):
                     break
                 found = yield from self._first((job,) * count, mode, ahead=min(count + 1, most), keep_s=keep_s)
-                if found is None or len(found.jobs) < count or found.found is None:
+                if found is None or found.broken or len(found.jobs) < count or found.found is None:
                     break
                 if found.found.gain < before * (1.0 + GAIN_STOPS):
                     break
@@ -89,7 +89,7 @@ class Sweep:
                 return
             last = not lab.course.fits(2.0 * cost_s, END_S) or self._left() == 1
             found = yield from lab.round(chosen.jobs, chosen.mode, shared=chosen.shared, fresh=True, last=last)
-            if found is None or found.jobs != chosen.jobs:
+            if found is None or found.broken or found.jobs != chosen.jobs:
                 return
 
     def rounds(self, of: Planned) -> int:
@@ -137,7 +137,7 @@ class Sweep:
             yield from skipped(lab.course, "contend_mix", needed_s)
             return None
         found = yield from lab.round(jobs, mode, shared=shared, ahead=ahead)
-        if found is not None:
+        if found is not None and not found.broken:
             planned = Planned(jobs=found.jobs, mode=mode, shared=found.shared)
             if planned not in self.planned:
                 self.planned.append(planned)

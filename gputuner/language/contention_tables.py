@@ -14,6 +14,8 @@ from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 SOLO = ("alone", "alone_between", "alone_after")
+LEAST_SHARE = 0.01
+"""Smaller shares of a slowdown are not told."""
 UNTOLD = frozenset({Flag.FEW_SAMPLES})
 """Flags that the missing interval tells already."""
 
@@ -119,7 +121,7 @@ def cause_table(points: Sequence[Point]) -> Table:
         groups.setdefault(key, []).append(point)
     rows: list[tuple[str, ...]] = []
     for (label, how, number_of), found in groups.items():
-        shares = sorted(found, key=lambda point: -point.value)
+        shares = sorted((point for point in found if point.value >= LEAST_SHARE), key=lambda point: -point.value)
         told = listed(f"{cause(str(p.params.get('cause')))} {signed_percent(p.value).lstrip('+')}" for p in shares)
         verdict = next((str(v) for p in found if (v := p.extra.get("verdict"))), "")
         name = f"{number_of}. {job(found[0].workload, {})}"

@@ -54,6 +54,8 @@ WARNINGS: dict[str, str] = {
         "The card is in exclusive compute mode ({mode}): at most {jobs} process gets a context, so nothing was run "
         "beside another. The mode was not changed; nvidia-smi -c 0 (as administrator) lets several in."
     ),
+    "contend_probe_missing": N_("The probe {probe} cannot run here: {message}"),
+    "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. See --minutes."),
     "contend_too_slow": N_("{workload} takes too long here at batch {batch} to be measured; choose a smaller batch."),
 }
 ERRORS: dict[str, str] = {
@@ -126,7 +128,11 @@ ADVICE: dict[str, AdviceWords] = {
     "contend.no_pair": AdviceWords(
         title=N_("No pair goes together"),
         action=N_("Run these jobs one after the other."),
-        why=(N_("The best pair is {mix}."), _TOGETHER, _TUNED),
+        why=(
+            N_("None of {pairs} pairs does noticeably more than its jobs one after the other, each at its best batch."),
+            N_("The best of them is {mix}: {together} times the work of one after the other as they are."),
+            _TUNED,
+        ),
     ),
     "contend.mode": AdviceWords(
         title=N_("Share the card by {mode}"),

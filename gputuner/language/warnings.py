@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from gputuner.language.benchmarks import WARNINGS as BENCHMARKS
 from gputuner.language.benchmarks import level, mode, unavailable
 from gputuner.language.contention_commands import WARNINGS as COMMANDS
+from gputuner.language.contention_words import PROBES
 from gputuner.language.contention_words import STAGES as CONTENTION_STAGES
 from gputuner.language.contention_words import WARNINGS as CONTENTION
 from gputuner.language.driver import TELEMETRY
@@ -162,6 +163,8 @@ def _named(params: Mapping[str, object]) -> dict[str, object]:
         match name, str(entry):
             case "workload", which:
                 words[name] = workload(which)
+            case "probe", which if which in PROBES:
+                words[name] = _(PROBES[which])
             case "precision", which:
                 words[name] = PRECISIONS.get(which, which)
             case "stage", which if which in STAGES:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 
 from gputuner.workloads.bodies.body import Body, Fact, Probe
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.host_use import processor_times, share_in_use
 from gputuner.workloads.bodies.survey import Pace, Part, Survey
 from gputuner.workloads.bodies.telling import Send, Telling
 
@@ -219,6 +220,7 @@ class Trial:
         done: list[float] = []
         measured_s = 0.0
         out_of_time = False
+        host_before = processor_times()
         t0_ns = time.monotonic_ns()
         windows = self._device.windows(length_s)
         while not self._control.stopped():
@@ -235,6 +237,9 @@ class Trial:
             self._tell("measure", measured_s, self._request.measure_s - measured_s, done)
         done += windows.drain()
         t1_ns = time.monotonic_ns()
+        in_use = share_in_use(host_before, processor_times())
+        if in_use is not None:
+            self._notes["host_busy"] = round(in_use, 3)
         self._note_clock()
         return self._result(body, done, (t0_ns, t1_ns), steady=steady, too_slow=out_of_time)
 

@@ -1,0 +1,98 @@
+"""Jobs, mixes, ways, tables and the claim in words."""
+
+import pytest
+
+from gputuner.analysis.contention_claim import Claim
+from gputuner.language import contention, contention_tables
+from gputuner.language.advice import advice_action, advice_title, advice_why
+from gputuner.language.contention_words import ADVICE, CAUSES, MODES
+from gputuner.language.words import set_language
+from gputuner.model.advice import Advice, Confidence
+from gputuner.model.points import Conditions, Point, Spread
+
+
+def test_a_mix_counts_what_is_alike():
+    label = "edsr:batch=16+edsr:batch=16+resnet50:batch=32,precision=fp32"
+    assert contention.mix(label) == "2 × EDSR (batch 16) + ResNet-50 (batch 32, FP32)"
+    assert contention.mix("train.py:make:batch=4+train.py") == "train.py:make (batch 4) + train.py"
+
+
+def test_a_job_by_its_figures():
+    params = {"batch": 16, "precision": "bf16", "mix": "a+b", "mode": "mps", "job": 1, "jobs": 2, "phase": "together"}
+    assert contention.job("edsr", params) == "EDSR, batch 16, BF16"
+
+
+@pytest.mark.parametrize(("name", "words"), [*MODES.items(), *CAUSES.items()])
+def test_every_way_and_cause_has_a_name(name, words):
+    assert words in (contention.mode(name), contention.cause(name))
+
+
+@pytest.mark.parametrize(
+    ("value", "holds", "words"),
+    [(1.67, False, "does not hold"), (3.0, True, "It holds"), (2.8, None, "do not settle it")],
+)
+def test_the_claim_with_its_interval_and_verdict(value, holds, words):
+    claim = Claim(mode="processes", value=value, low=value - 0.02, high=value + 0.02, evidence=("a",), valid=True)
+    told = contention.claim(claim)
+    assert claim.holds is holds
+    assert f"{value:.2f} × ({value - 0.02:.2f} … {value + 0.02:.2f})" in told
+    assert words in told
+    assert "2.8 to 3.5" in told
+
+
+PARAMS = {
+    "mix": "edsr:batch=16+edsr:batch=16", "mode": "mps", "jobs": 2, "workload": "edsr", "together": 1.7412,
+    "slowdown": 1.15, "alone_tuned": 1.2, "tuned_batch": 64, "energy_ratio": 0.7, "batch": 16, "worst": "bert:batch=4",
+    "worst_gain": 1.0, "pairs": 3, "usual": 1.5, "others": 2.0, "shares": "30,70", "cores": 8, "threads": 4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", sorted({key.split(":")[0] for key in ADVICE}))
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_every_advice_fills_its_sentences(rule, language):
+    entry = Advice(id=rule, card="c", params=PARAMS, evidence=("p",), confidence=Confidence.MEASURED)
+    set_language(language)
+    try:
+        told = [advice_title(entry), advice_action(entry), advice_why(entry)]
+    finally:
+        set_language("en")
+    assert all(told)
+    assert not any("—" in text or "{" in text or "edsr:batch" in text for text in told)
+
+
+def figure(metric, workload, value, **more):
+    extra = more.pop("extra", {})
+    spread = Spread(n=40, median=value, iqr=0.0, ci95_low=0.99 * value, ci95_high=1.01 * value)
+    conditions = Conditions(duration_s=6.0, samples=12, power_w=300.0, sm_clock_mhz=1980.0)
+    unit = "samples/s" if metric == "train_throughput" else ""
+    return Point(
+        id=f"{metric}{value}", card="c", metric=metric, workload=workload, params=more, value=value, unit=unit,
+        extra=extra, spread=spread, conditions=conditions,
+    )  # fmt: skip
+
+
+def test_the_tables_of_a_mix():
+    label = "edsr:batch=16+bert:batch=4"
+    common = {"mix": label, "mode": "processes", "jobs": 2}
+    points = [
+        figure("train_throughput", "edsr", 1600.0, batch=16, phase="alone", mode="processes"),
+        figure("train_throughput", "edsr", 1584.0, batch=16, phase="alone_after", mode="processes"),
+        figure("co_run_slowdown", "edsr", 1.5, **common, job=1, extra={"step_p95_over_median": 1.25}),
+        figure("co_run_slowdown", "bert", 2.5, **common, job=2),
+        figure("co_run_gain", label, 1.07, **common, extra={"alone_tuned": 1.3, "fairness": 0.94, "rounds": 3}),
+    ]
+    (alone,) = contention_tables.alone_table(points).rows
+    assert alone[:4] == ("EDSR, batch 16", "1592 samples/s", "2", "1.0 %")
+    first, second = contention_tables.together_table(points).rows
+    assert first[:2] == ("EDSR (batch 16) + BERT-large (batch 4)", "time slicing between processes")
+    assert second[:2] == ("", "")
+    assert "1.50 × (1.48 … 1.52)" in first
+    assert "2. BERT-large (batch 4)" in second
+    (gain,) = contention_tables.gain_table(points).rows
+    assert {"1.00 ×", "1.30 ×", "1.07 × (1.06 … 1.08)", "0.94", "3", "300 W"} <= set(gain)
+
+
+def test_what_was_not_measured_is_no_zero():
+    label = "a.py+b.py"
+    (gain,) = contention_tables.gain_table([figure("co_run_gain", label, 1.0, mix=label, mode="mps", jobs=2)]).rows
+    assert "0.00 ×" not in gain
