@@ -17,6 +17,8 @@ LEAST_STARTS = 3
 EDGES_S = 1.0
 """Its steps are told in lines of half a second, of which a window loses a part at both ends."""
 SCRIPTS = (".py", ".sh", ".pyz")
+SEPARATORS = "+:=,#"
+"""Signs that have a meaning in the label of a mix."""
 WARM_S = 1.5
 
 
@@ -106,7 +108,9 @@ def tell_rate_unknown(course: Course, job: object, trial: Trial) -> Generator[St
 def _name(argv: Sequence[str]) -> str:
     """The script of a command, or its program: ``python -u train.py --lr 1`` is ``train.py``."""
     words = told_command(argv)
-    program = PurePosixPath(words[0]).name
-    if program.startswith("python") and "-m" in words[1:-1]:
-        return words[words.index("-m") + 1]
-    return next((PurePosixPath(word).name for word in words if word.endswith(SCRIPTS)), program)
+    found = PurePosixPath(words[0]).name
+    if found.startswith("python") and "-m" in words[1:-1]:
+        found = words[words.index("-m") + 1]
+    else:
+        found = next((PurePosixPath(word).name for word in words if word.endswith(SCRIPTS)), found)
+    return "".join("_" if sign in SEPARATORS or sign.isspace() else sign for sign in found)

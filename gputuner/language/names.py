@@ -228,8 +228,8 @@ def metric(name: str) -> str:
 
 
 def workload(name: str) -> str:
-    """Name of a workload; a recipe's as it is."""
-    return name if ":" in name else _named(WORKLOADS, name)
+    """Name of a workload; a recipe's, and a script's of the user's, as it is."""
+    return name if set(":.#") & set(name) and name not in WORKLOADS else _named(WORKLOADS, name)
 
 
 def source(name: str) -> str:

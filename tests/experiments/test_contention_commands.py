@@ -29,6 +29,7 @@ class Course:
         (("torchrun", "--nproc-per-node", "2", "src/train.py"), "train.py"),
         (("/usr/bin/python3.12", "-m", "pkg.train", "x.py"), "pkg.train"),
         (("./run.sh",), "run.sh"),
+        (("python", "a+b:c d.py"), "a_b_c_d.py"),
         (("/opt/tool/bin/trainer", "go"), "trainer"),
     ],
 )
