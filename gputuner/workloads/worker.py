@@ -1,7 +1,8 @@
 """The worker: a process that runs trials on one device and speaks JSON lines with the engine.
 
 States: start → ``ready`` (or ``unusable``, exit 3) → waiting (``open`` → ``opened``) ⇄ trial (setup → warm-up →
-[armed → go] → measure → ``result`` or ``failed``) → exit. After out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
+[armed → go] → measure → ``result`` or ``failed``) → exit. A trial may have several jobs (``bodies/together.py``). After
+out of memory it exits 5, after a sticky error 6; at the end of stdin at once.
 
 A worker has one room: ``bodies`` (torch, in any Python) or ``kernels`` (our own kernels, in gputuner's own Python).
 
@@ -122,13 +123,17 @@ class Worker:
     def _trial(self, message: Message) -> "dict[str, Any]":
         from gputuner.workloads.bodies.trial import Control, Request, Trial
 
-        request = Request.from_message(message)
+        trial_id = str(message["id"])
         control = Control(
             send=self._outbox.send,
-            stopped=lambda: self._inbox.stopped(request.id),
-            wait_for_go=lambda: self._inbox.wait_for_go(request.id),
+            stopped=lambda: self._inbox.stopped(trial_id),
+            wait_for_go=lambda: self._inbox.wait_for_go(trial_id),
         )
+        if message.get("jobs"):
+            from gputuner.workloads.bodies import together
 
+            return together.perform(message, self._device, self._make_body, control)
+        request = Request.from_message(message)
         trial = Trial(request, self._device, control)
         return trial.perform(lambda: self._make_body(request.workload, self._device, request.params, request.seed))
 
