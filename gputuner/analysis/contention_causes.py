@@ -23,6 +23,8 @@ PIPES = (SM, TENSOR)
 NO_SLOWDOWN = 1.05
 """Below this there is nothing to explain."""
 HALF = 0.5
+LEAST_SHARE = 0.01
+"""A smaller part of a slowdown is not told."""
 HOST_FULL = 0.9
 """Share of the machine's processor time in use from which on it is short."""
 IDLER = 0.85
@@ -122,7 +124,7 @@ def cause_of(
             told[name] = told.get(name, 0.0) + part / whole
     room, asked = 1.0 - shares.get(CLOCK, 0.0), sum(told.values())
     shrink = min(1.0, room / asked) if asked > 0 else 1.0
-    shares |= {name: share * shrink for name, share in told.items() if share * shrink > 0.0}
+    shares |= {name: share * shrink for name, share in told.items() if share * shrink >= LEAST_SHARE}
     return _judged(slowdown, shares, found.alternating, by_probes=True)
 
 

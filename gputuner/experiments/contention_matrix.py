@@ -22,6 +22,7 @@ from gputuner.analysis.contention_held_out import (
 from gputuner.analysis.contention_prediction import Seen
 from gputuner.analysis.contention_pressure import Pressures
 from gputuner.analysis.contention_stored import PREDICTED
+from gputuner.experiments.contention_activity import activities, activity_cost
 from gputuner.experiments.contention_causes import causes
 from gputuner.experiments.contention_measure import Lab, Runnable
 from gputuner.experiments.contention_pressure import END_S, sensitivities, sensitivities_cost
@@ -31,6 +32,9 @@ from gputuner.model.steps import Mode, Step, StepResult
 
 PAIR_MEASURE_S = 3.0
 """To measure in one trial of a pair; energy, which needs 5 s, is not told of pairs."""
+COUNTERS_FROM = 9.0
+"""Compute capability of the first cards with activity counters (GPM)."""
+COUNTED_PAIRS = 2
 FOR_PROBES = 0.7
 """Share of the time that is kept for probes where it is short: what they tell predicts the pairs that did not run."""
 Pair = tuple[Runnable, Runnable]
@@ -85,7 +89,22 @@ def matrix(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, St
     yield from causes(quick, mode, found)
     if found is not None:
         yield from predictions(quick, distinct, mode, found)
+    yield from _counted(quick, distinct, mode)
     return found
+
+
+def _counted(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, StepResult, None]:
+    """The card's own counters in the pairs that lose most, where it has such and time is left."""
+    capability = lab.course.context.card.compute_capability or "0"
+    if float(capability) < COUNTERS_FROM:
+        return
+    by_label = {job.label: job for job in jobs}
+    worst = sorted(_seen(lab, mode), key=lambda seen: -seen[2])
+    labels = list(dict.fromkeys(tuple(sorted(seen[:2])) for seen in worst))[:COUNTED_PAIRS]
+    pairs = [(by_label[first], by_label[second]) for first, second in labels]
+    trials = len({label for pair in labels for label in pair}) + len(pairs)
+    if pairs and lab.course.fits(activity_cost(lab, trials), END_S):
+        yield from activities(lab, pairs, mode)
 
 
 def predictions(lab: Lab, jobs: Sequence[Runnable], mode: Mode, found: Pressures) -> Generator[Step, StepResult, None]:

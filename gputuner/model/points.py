@@ -83,6 +83,12 @@ class Conditions:
     """Widest link seen in the window, lanes."""
     limited_s: dict[Limiter, float] = field(default_factory=lambda: {})
     limited_from_samples: bool = False
+    sm_active: float | None = None
+    """Mean activity of the whole card by its own counters (GPM, Hopper and later), whoever used it: SMs …"""
+    tensor_active: float | None = None
+    """… tensor cores …"""
+    dram_active: float | None = None
+    """… and memory. Only of windows that hold two slow readings: each tells the time since the one before it."""
 
     def __post_init__(self) -> None:
         """Refuse NaN and infinities."""
@@ -99,6 +105,9 @@ class Conditions:
             self.gpu_utilisation,
             self.pcie_generation,
             self.pcie_width,
+            self.sm_active,
+            self.tensor_active,
+            self.dram_active,
             *self.limited_s.values(),
         )
 

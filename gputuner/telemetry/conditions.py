@@ -98,6 +98,9 @@ def conditions_of(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> 
         pcie_width=best_link(get(Quantity.PCIE_WIDTH), use, t0_ns, t1_ns),
         limited_s=limited,
         limited_from_samples=sampled,
+        sm_active=since_the_last(get(Quantity.SM_ACTIVE), t0_ns, t1_ns),
+        tensor_active=since_the_last(get(Quantity.TENSOR_ACTIVE), t0_ns, t1_ns),
+        dram_active=since_the_last(get(Quantity.DRAM_ACTIVE), t0_ns, t1_ns),
     )
 
 
@@ -123,6 +126,14 @@ def inside(data: Column, t0_ns: int, t1_ns: int) -> list[float]:
     """Values read within the window."""
     times, values = data
     return values[bisect_left(times, t0_ns) : bisect_right(times, t1_ns)]
+
+
+def since_the_last(data: Column, t0_ns: int, t1_ns: int) -> float | None:
+    """Mean over time of readings that each tell the mean since the one before it, where both lie within the window."""
+    times, values = data
+    within = range(bisect_left(times, t0_ns) + 1, bisect_right(times, t1_ns))
+    whole = sum(times[i] - times[i - 1] for i in within)
+    return sum(values[i] * (times[i] - times[i - 1]) for i in within) / whole if whole > 0 else None
 
 
 def middle(data: Column, t0_ns: int, t1_ns: int) -> float | None:

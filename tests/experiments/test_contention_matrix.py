@@ -81,7 +81,15 @@ class Divided:
             trials.append(Trial(iteration_s=steps, t0_ns=start, t1_ns=end, work=cost.work, notes=cost.notes))
         self.now_s = max(trial.t1_ns for trial in trials) / 1e9
         clock = 1900.0 if len(works) < 2 else self.together_mhz
-        seen = Conditions(duration_s=works[0].measure_s, samples=5, sm_clock_mhz=clock, gpu_utilisation=0.9)
+        seen = Conditions(
+            duration_s=works[0].measure_s,
+            samples=5,
+            sm_clock_mhz=clock,
+            gpu_utilisation=0.9,
+            sm_active=min(1.0, sum(share.busy for share in granted.values())),
+            tensor_active=0.0,
+            dram_active=min(1.0, sum(share.dram for share in granted.values())),
+        )
         mode = step.mode if isinstance(step, Together) else "processes"
         return Done(trials=tuple(trials), conditions=seen, mode=mode)
 
@@ -138,6 +146,26 @@ def test_causes_say_time_slices_between_processes_and_resources_side_by_side(lab
     assert set(verdicts["processes"]) == {"time_slicing"}
     assert "time_slicing" not in verdicts["mps"]
     assert set(verdicts["mps"]) & {"dram", "sm", "tensor", "l2"}
+
+
+@pytest.mark.parametrize("mode", ["processes", "mps"])
+def test_counters_of_the_card_read_what_slowdowns_say(lab, mode):
+    of, jobs = laboratory(lab)
+    performer = Divided(mode)
+    performer.perform(matrix(of, jobs, mode))
+    told = [p for p in performer.points if p.metric == "co_run_activity"]
+    assert {p.params["counter"] for p in told} == {"sm", "dram"}
+    assert all(abs(p.extra["relative_error"]) < 0.1 for p in told)
+    slowest = max(pair_slowdowns(performer.points, told[0].card, mode).items(), key=lambda entry: entry[1])[0]
+    assert {*slowest} in [set(str(p.params["mix"]).split("+")) for p in told]
+
+
+def test_cards_without_counters_are_not_asked(lab):
+    of, jobs = laboratory(lab)
+    of.course.context = replace(of.course.context, card=replace(of.course.context.card, compute_capability="8.9"))
+    performer = Divided()
+    performer.perform(matrix(of, jobs, "processes"))
+    assert not [p for p in performer.points if p.metric == "co_run_activity"]
 
 
 def test_a_lower_clock_is_named(lab):

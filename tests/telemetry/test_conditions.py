@@ -195,3 +195,13 @@ def test_the_load_before_lends_its_limit_to_no_one(counters: bool) -> None:
     ]
     assert conditions(samples, 10 * S + S // 2, 13 * S).limited_s[Limiter.POWER] == 0
     assert conditions(samples, 7 * S, 9 * S).limited_s[Limiter.POWER] == pytest.approx(2)
+
+
+def test_counters_that_tell_the_time_since_the_last_reading_count_only_within_the_window() -> None:
+    readings = ((0, 0.1), (5, 0.2), (10, 0.6), (15, 0.8), (20, 0.0))
+    samples = [row(t_s, sm_active=value, dram_active=value / 2) for t_s, value in readings]
+    whole = conditions(samples, 4 * S, 16 * S)
+    assert whole.sm_active == pytest.approx(0.7)  # of 5 … 10 and 10 … 15; the reading at 5 tells of 0 … 5
+    assert whole.dram_active == pytest.approx(0.35)
+    assert whole.tensor_active is None
+    assert conditions(samples, 9 * S, 14 * S).sm_active is None
