@@ -1,0 +1,195 @@
+"""The thermal test: rest, one kind of load until the steady temperature is known, cool-down (methods §7)."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+from gputuner.analysis.cooling import Look, judged, look, trace_of
+from gputuner.analysis.limits import limit_flags
+from gputuner.analysis.thermal_forecast import ended
+from gputuner.analysis.thermal_trace import ThermalTrace
+from gputuner.experiments.advised import advised
+from gputuner.experiments.contention_jobs import parse_job
+from gputuner.experiments.cooling_points import cooling_points, look_point
+from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.minutes import check_minutes
+from gputuner.experiments.precisions import training_order
+from gputuner.experiments.protocol import PlanContext
+from gputuner.model.errors import UsageError
+from gputuner.model.points import Conditions
+from gputuner.model.samples import Sample
+from gputuner.model.steps import Done, Plan, Step, StepResult, Total, Watch, Work
+from gputuner.workloads.specs import MatmulSpec
+
+Cooler = Literal["", "blower", "open", "hybrid", "water"]
+COOLERS: tuple[Cooler, ...] = ("blower", "open", "hybrid", "water")
+PRODUCT = "matmul"
+PRODUCT_N, CPU_N = 8192, 1024
+SETTLE_S = 60.0
+REST_S = 30.0
+CHUNK_S = 20.0
+WARM_S = 0.5
+"""Heating up is what is measured."""
+LOOK_S = 60.0
+"""A fit after each minute of load."""
+COOL_SHARE, COOL_S = 0.15, 90.0
+"""Of the time, at most so much is spent watching the card cool down."""
+CHUNK_COST_S = 1.5
+"""What a trial takes besides measuring."""
+ROOM_C = (-20.0, 60.0)
+LEAST_MINUTES = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cooling:
+    """How well is the card cooled, and how hot will it get?"""
+
+    name: ClassVar[str] = "cooling"
+    needs_worker: ClassVar[bool] = True
+
+    load: str = PRODUCT
+    """``matmul`` (dense tensor products, the hottest), or a training ``NAME[:key=value,…]``, or a recipe."""
+    room_c: float | None = None
+    """Temperature of the air that the card draws in, °C; None: not told."""
+    cooler: Cooler = ""
+    """What is on the card, where its owner says so."""
+    minutes: float = 20.0
+    folder: str = "."
+
+    def __post_init__(self) -> None:
+        """Refuse what makes no sense.
+
+        Raises:
+            UsageError: minutes, room or cooler out of range, or the load is malformed.
+        """
+        check_minutes(self.minutes)
+        if self.minutes < LEAST_MINUTES:
+            raise UsageError("minutes_out_of_range", "too short", value=self.minutes, low=LEAST_MINUTES, high=120.0)
+        if self.room_c is not None and not ROOM_C[0] <= self.room_c <= ROOM_C[1]:
+            raise UsageError("room_out_of_range", "no such room", value=self.room_c, low=ROOM_C[0], high=ROOM_C[1])
+        if self.cooler and self.cooler not in COOLERS:
+            raise UsageError("cooler_unknown", "no such cooler", cooler=self.cooler, known=", ".join(COOLERS))
+        if self.load != PRODUCT:
+            parse_job(self.load)
+
+    @property
+    def recipe(self) -> str:
+        """The user's recipe; empty for what is built in."""
+        return "" if self.load == PRODUCT else parse_job(self.load).recipe
+
+    def expected_s(self) -> float:
+        """The time budget."""
+        return self.minutes * 60.0
+
+    def limited(self) -> bool:
+        """It ends when its time is used up."""
+        return True
+
+    def plan(self, context: PlanContext) -> Plan:
+        """Rest, load in pieces with a fit after each minute, cool-down, verdict.
+
+        Raises:
+            UsageError: the load's settings are out of range.
+        """
+        course = Course(context, 0.0)
+        yield Total(steps=2, expected_s=context.budget_s, known=False)
+        test = _Test(course, self)
+        try:
+            yield from test.run()
+        except RunEnds:
+            return
+        yield from test.tell()
+        yield advised(course, command=f"cooling {self.load}".removesuffix(f" {PRODUCT}"))
+
+
+class _Test:
+    """The course of one thermal test."""
+
+    def __init__(self, course: Course, spec: Cooling) -> None:
+        self._course = course
+        self._spec = spec
+        self._samples: list[Sample] = []
+        self._load_from_ns: int | None = None
+        self._looks: list[Look] = []
+        self._conditions: Conditions | None = None
+        self._load_s = 0.0
+
+    def run(self) -> Generator[Step, StepResult, None]:
+        """Rest, load, cool-down."""
+        course, spec = self._course, self._spec
+        if course.context.card.is_cpu:
+            raise UsageError("cooling_needs_card", "a thermal test needs a card")
+        if course.fits(SETTLE_S + REST_S + 3 * LOOK_S):
+            yield from course.settle("settle", SETTLE_S)
+        yield from self._watch("cooling_rest", REST_S)
+        work = self._work()
+        cool_s = min(COOL_S, COOL_SHARE * spec.minutes * 60.0)
+        looked_s = 0.0
+        while course.fits(CHUNK_S + CHUNK_COST_S, cool_s):
+            result = yield from course.attempt(work, CHUNK_S + CHUNK_COST_S)
+            if not isinstance(result, Done) or not result.trials:
+                yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
+                return
+            self._keep(result)
+            if self._load_s - looked_s >= LOOK_S:
+                looked_s = self._load_s
+                yield from self._look()
+                if ended([each.forecast for each in self._looks]):
+                    break
+        yield from self._watch("cooling_down", cool_s)
+
+    def tell(self) -> Generator[Step, StepResult, None]:
+        """What was found, as points."""
+        course = self._course
+        trace = self._trace()
+        if trace is None or not self._looks:
+            yield from course.warn("cooling_nothing_read")
+            return
+        card = course.context.card
+        limit = card.number("slowdown_c") or card.number("target_c")
+        found = judged(trace, self._looks, limit)
+        flags = limit_flags(self._conditions)
+        yield from course.tell(*cooling_points(course, self._spec, found, self._conditions, flags))
+
+    def _work(self) -> Work:
+        """The load: one kind only, since board power does not tell where heat arises."""
+        spec, context = self._spec, self._course.context
+        if spec.load != PRODUCT:
+            job = parse_job(spec.load).on(context, spec.folder)
+            work = job.work("cooling_load", CHUNK_S, warmup_s=WARM_S)
+        else:
+            product = MatmulSpec(precision=training_order(context)[0], n=PRODUCT_N)
+            work = Work(
+                label="cooling_load",
+                workload="matmul",
+                params=product.params(),
+                measure_s=CHUNK_S,
+                budget_s=4.0 * CHUNK_S,
+                warmup_s=WARM_S,
+            )
+        return replace(work, traced=True)
+
+    def _watch(self, label: str, seconds: float) -> Generator[Step, StepResult, None]:
+        result = yield Watch(label=label, duration_s=seconds, traced=True)
+        if not isinstance(result, Done):
+            raise RunEnds
+        self._samples += result.samples
+        self._course.spent_s += seconds
+
+    def _keep(self, result: Done) -> None:
+        self._samples += result.samples
+        trial = result.trials[0]
+        if self._load_from_ns is None:
+            self._load_from_ns = trial.t0_ns
+        self._load_s = (trial.t1_ns - self._load_from_ns) / 1e9
+        self._conditions = result.conditions
+
+    def _trace(self) -> ThermalTrace | None:
+        return None if self._load_from_ns is None else trace_of(self._samples, self._load_from_ns)
+
+    def _look(self) -> Generator[Step, StepResult, None]:
+        trace = self._trace()
+        found = None if trace is None else look(trace, room_c=self._spec.room_c)
+        if found is not None:
+            self._looks.append(found)
+            yield from self._course.tell(look_point(self._course, self._spec, found, self._conditions))

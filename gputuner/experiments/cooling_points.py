@@ -1,0 +1,94 @@
+"""The figures of a thermal test."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from gputuner.analysis.cooling import Cooling as Found
+from gputuner.analysis.cooling import Look
+from gputuner.analysis.thermal_forecast import Band
+from gputuner.experiments.course import Course
+from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.readings import Scalar
+from gputuner.model.steps import told_job
+
+if TYPE_CHECKING:
+    from gputuner.experiments.cooling import Cooling
+
+LOOK = "look"
+"""Phase of the forecasts during a test; ``verdict``: at its end."""
+
+
+def load_name(spec: "Cooling") -> str:
+    """The load as figures name it, without the folders of a recipe."""
+    return told_job(spec.load, spec.folder)
+
+
+def look_point(course: Course, spec: "Cooling", found: Look, conditions: Conditions | None) -> Point:
+    """The steady temperature as it is foreseen after some minutes of load, °C."""
+    params: dict[str, Scalar] = {"phase": LOOK, "load_min": round(found.load_min, 1)}
+    steady = found.forecast.steady_c
+    extra = {**_limits(steady), "now_c": round(found.around.temperature_c, 1)}
+    return course.make.figure(
+        "steady_temperature",
+        load_name(spec),
+        steady.median,
+        "degC",
+        params,
+        conditions=conditions,
+        flags=(Flag.EXTRAPOLATED,),
+        extra=extra,
+    )
+
+
+def cooling_points(
+    course: Course, spec: "Cooling", found: Found, conditions: Conditions | None, flags: Iterable[Flag]
+) -> tuple[Point, ...]:
+    """What was found; each value is the median of its 90 % band (extra ``low90``, ``high90``).
+
+    ``thermal_resistance`` K/W at the fan's steady speed; ``steady_temperature``, ``surroundings_temperature``,
+    ``room_at_limit`` °C; ``rise_time`` s (param ``share``); ``leakage`` W/K; ``cooler_good_for`` W and
+    ``minutes_to_limit`` min where the card tells a limit; ``full_fan_gain`` K where the fan has room.
+    """
+    params: dict[str, Scalar] = {"phase": "verdict", "load_min": round(found.load_min, 1)}
+    if spec.cooler:
+        params["cooler"] = spec.cooler
+    common: dict[str, Scalar] = {"power_w": found.power_w, "misfit": round(found.misfit, 2), "closed": found.closed}
+    if found.fan is not None:
+        common["fan_fraction"] = found.fan
+    if found.missing_min is not None:
+        common["missing_min"] = found.missing_min
+    if spec.room_c is not None:
+        common["room_c"] = spec.room_c
+    if found.limit_c is not None:
+        common["limit_c"] = found.limit_c
+    told: list[tuple[str, Band | None, str, dict[str, Scalar]]] = [
+        ("thermal_resistance", found.resistance_k_per_w, "K/W", {}),
+        ("steady_temperature", found.steady_c, "degC", {}),
+        ("surroundings_temperature", found.environment_c, "degC", {}),
+        ("rise_time", found.rise_s["rise_63_s"], "s", {"share": 0.63}),
+        ("rise_time", found.rise_s["rise_90_s"], "s", {"share": 0.9}),
+        ("leakage", found.leakage_w_per_c, "W/K", {}),
+        ("cooler_good_for", found.good_for_w, "W", {}),
+        ("room_at_limit", found.room_c_at_limit, "degC", {}),
+        ("minutes_to_limit", found.minutes_to_limit, "min", {}),
+        ("full_fan_gain", found.full_fan_k, "K", {}),
+    ]
+    marks = [*flags] if found.closed else [*flags, Flag.NOT_STEADY]
+    return tuple(
+        course.make.figure(
+            metric,
+            load_name(spec),
+            value.median,
+            unit,
+            {**params, **own},
+            conditions=conditions,
+            flags=marks,
+            extra={**common, **_limits(value)},
+        )
+        for metric, value, unit, own in told
+        if value is not None
+    )
+
+
+def _limits(value: Band) -> dict[str, Scalar]:
+    return {"low90": value.low, "high90": value.high}

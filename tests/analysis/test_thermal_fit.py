@@ -1,0 +1,148 @@
+"""The thermal fit against a truth that it shares no code with, and against closed forms."""
+
+import numpy as np
+import pytest
+
+from gputuner.analysis.thermal_fit import Models, fit
+from gputuner.analysis.thermal_forecast import (
+    CLOSED_C,
+    Forecast,
+    course,
+    ended,
+    minutes_to_limit,
+    power_to_limit,
+    room_to_limit,
+    steady,
+    surroundings,
+)
+from gputuner.analysis.thermal_trace import ThermalTrace, fan_factor, responses
+from tests.analysis.thermal_ladder import IDLE_S, Seen, ladders, watched
+
+CARDS = 48
+LOOKS_MIN = (6, 7, 12, 13, 20, 21, 30, 31, 40)
+"""When the band is looked at; a test of a card ends at the second in a row at which it is closed."""
+
+
+def trace_of(seen: Seen, card: int) -> ThermalTrace:
+    return ThermalTrace(
+        t_s=seen.t_s,
+        temperature_c=seen.temperature_c[card],
+        power_w=seen.power_w[card],
+        fan_fraction=seen.fan[card],
+        load_from_s=IDLE_S,
+    )
+
+
+def test_the_band_holds_the_steady_temperature_of_nine_cards_in_ten():
+    """Methods §7 and the bar of 85 to 95 % (all 200 cards: tests/perf/thermal_band.py)."""
+    seen = watched(ladders(CARDS, seed=11), load_s=60.0 * LOOKS_MIN[-1], seed=11)
+    held: list[bool] = []
+    off: list[float] = []
+    for card in range(CARDS):
+        whole = trace_of(seen, card)
+        forecasts: list[Forecast] = []
+        for minutes in LOOKS_MIN:
+            trace = whole.until(60.0 * minutes)
+            found = fit(trace)
+            assert found is not None
+            there = steady(found, surroundings(trace, found.environment_c.size))
+            forecasts.append(there)
+            if ended(forecasts):
+                held.append(there.steady_c.low <= seen.steady_c[card] <= there.steady_c.high)
+                off.append(there.resistance.median / float(seen.total_k_per_w[card]) - 1.0)
+                break
+    assert len(held) >= 0.95 * CARDS
+    assert 0.85 <= np.mean(held) <= 0.98  # a binomial of 48: 0.9 ± 0.045
+    assert np.mean(np.abs(off) <= 0.05) >= 0.9
+    assert np.max(np.abs(off)) <= 0.15
+
+
+def two_lags(load_s: float, *, power_w: float = 300.0, room_c: float = 22.0, slow_s: float = 85.0) -> ThermalTrace:
+    """T = 22 + 30 + 300 · (0.05 (1 − e^(−t/2)) + 0.10 (1 − e^(−t/85))) after a rest at no power."""
+    t = np.arange(0.0, 60.0 + load_s, 1.0)
+    after = np.maximum(0.0, t - 60.0)
+    rise = power_w * (0.05 * -np.expm1(-after / 2.0) + 0.10 * -np.expm1(-after / slow_s))
+    return ThermalTrace(t_s=t, temperature_c=room_c + rise, power_w=np.where(t > 60.0, power_w, 0.0), load_from_s=60.0)
+
+
+def fitted(trace: ThermalTrace, **options: float) -> Models:
+    found = fit(trace, **options)
+    assert found is not None
+    return found
+
+
+def test_a_card_of_two_lags_is_recovered():
+    trace = two_lags(900.0)
+    found = fitted(trace)
+    there = steady(found, surroundings(trace, found.environment_c.size))
+    assert there.steady_c.half_width <= CLOSED_C
+    assert there.steady_c.median == pytest.approx(22.0 + 45.0, abs=0.6)
+    assert there.resistance.median == pytest.approx(0.15, rel=0.03)
+    assert there.resistance.low < 0.15 < there.resistance.high
+
+
+def test_what_is_not_yet_seen_keeps_the_band_open_and_the_truth_in_it():
+    trace = two_lags(120.0, slow_s=310.0)
+    found = fitted(trace)
+    there = steady(found, surroundings(trace, found.environment_c.size))
+    assert there.steady_c.half_width > CLOSED_C
+    assert there.steady_c.low < 67.0 < there.steady_c.high
+
+
+def test_the_way_there_ends_at_the_steady_state():
+    trace = two_lags(300.0)
+    found = fitted(trace)
+    around = surroundings(trace, found.environment_c.size)
+    there = steady(found, around)
+    times, ahead = course(found, around, 3 * 3600.0, 30.0)
+    assert times[-1] == 3 * 3600.0
+    assert np.allclose(ahead[-1], there.temperature_c, atol=0.3)
+    assert np.median(ahead[0]) == pytest.approx(trace.temperature_c[-1], abs=1.0)
+
+
+def test_time_power_and_room_at_a_limit_are_those_of_the_closed_form():
+    trace = two_lags(600.0)
+    found = fitted(trace)
+    around = surroundings(trace, found.environment_c.size)
+    assert minutes_to_limit(found, around, 90.0) is None
+    reached = minutes_to_limit(found, around, 67.05)  # 67 is the steady state: whole degrees leave it open
+    assert reached is None or reached.high > 10.0
+    assert power_to_limit(found, 82.0).median == pytest.approx((82.0 - 22.0) / 0.15, rel=0.04)
+    assert room_to_limit(found, around, 82.0).median == pytest.approx(82.0 - 300.0 * 0.15, abs=2.0)
+
+
+def test_a_known_room_narrows_the_resistance():
+    trace = two_lags(240.0)
+    free, known = fitted(trace), fitted(trace, room_c=22.0)
+    assert np.std(known.environment_c) < np.std(free.environment_c) + 1e-9
+    assert abs(np.median(known.environment_c) - 22.0) < 0.7
+
+
+def test_a_load_of_seconds_says_nothing():
+    assert fit(two_lags(10.0)) is None
+
+
+def test_a_lag_answers_a_step_as_theory_says():
+    t = np.arange(0.0, 300.0)
+    power = np.where(t > 0.0, 100.0, 0.0)
+    found = responses(t, power, np.ones((t.size, 2)) * [1.0, 2.0], np.array([10.0, 85.0]))
+    assert found[:, 0, 0] == pytest.approx(100.0 * -np.expm1(-t / 10.0))
+    assert found[:, 1, 1] == pytest.approx(200.0 * -np.expm1(-t / 170.0))
+
+
+def test_a_fan_at_half_speed_cools_less():
+    assert float(fan_factor(0.5, 0.8, 1.0)) == pytest.approx(2.0**0.8)
+    assert float(fan_factor(0.0, 0.5, 0.48)) == pytest.approx(2.0)  # free convection: as 12 %
+
+
+@pytest.mark.parametrize("broken", ["nan", "backwards", "short"])
+def test_a_trace_that_cannot_be_is_refused(broken: str):
+    t, temperature = np.arange(5.0), np.full(5, 40.0)
+    if broken == "nan":
+        temperature[2] = np.nan
+    elif broken == "backwards":
+        t = t[::-1].copy()
+    else:
+        temperature = temperature[:4]
+    with pytest.raises(ValueError, match="trace"):
+        ThermalTrace(t_s=t, temperature_c=temperature, power_w=np.full(5, 100.0), load_from_s=1.0)
