@@ -34,7 +34,7 @@ class Commands:
     argvs: tuple[tuple[str, ...], ...]
     folder: Path
     logs: Path
-    grace_s: float = GRACE_S
+    grace_s: float
     _starts: dict[int, int] = field(default_factory=lambda: {})
 
     def order(self, work: Work) -> dict[str, object]:
@@ -104,7 +104,7 @@ def commands_of(spec: object, logs: Path) -> Commands:
     """The commands of an experiment, where it has any."""
     argvs: Sequence[Sequence[str]] = getattr(spec, "commands", ())
     folder = Path(str(getattr(spec, "folder", "") or "."))
-    return Commands(argvs=tuple(tuple(argv) for argv in argvs), folder=folder, logs=logs)
+    return Commands(argvs=tuple(tuple(argv) for argv in argvs), folder=folder, logs=logs, grace_s=GRACE_S)
 
 
 def told_commands(spec: Mapping[str, Any]) -> dict[str, Any]:

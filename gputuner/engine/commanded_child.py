@@ -21,6 +21,7 @@ from gputuner.analysis.commanded import StepLine, Stretch, steady, step_lines, s
 from gputuner.engine.commanded_log import keep_small, ran_out, tail
 from gputuner.engine.commanded_tree import Mark, Tree, adopt_orphans
 from gputuner.engine.watched_records import read_records
+from gputuner.workloads.bodies.host_use import processor_times, share_in_use
 from gputuner.workloads.observed.environment import FOLDER, injected
 from gputuner.workloads.wire import EXIT_OK, EXIT_OUT_OF_MEMORY, Message, decode, encode, private_pipes
 
@@ -185,7 +186,7 @@ class Commanded:
     def _measure(self) -> bool:
         """Measure and tell; False if it has ended before."""
         order = self._order
-        begun_ns, begun_unix_s = time.monotonic_ns(), time.time()
+        begun_ns, begun_unix_s, host = time.monotonic_ns(), time.time(), processor_times()
         seen = len(self._lines()) > 1
         least_s, most_s = order.measure_s, max(order.measure_s, order.budget_s)
         while (passed_s := (time.monotonic_ns() - begun_ns) / 1e9) < most_s:
@@ -198,40 +199,43 @@ class Commanded:
             self._progress("measure", passed_s, max(0.0, least_s - passed_s))
             self._requests.next(LOOK_S)
         ended_ns = time.monotonic_ns()
-        found = stretch(self._lines(), begun_unix_s)
-        self._outbox.send(self._result(found, begun_ns, ended_ns, too_slow=passed_s >= most_s > least_s))
+        busy = share_in_use(host, processor_times())
+        result = self._result(stretch(self._lines(), begun_unix_s), begun_ns, ended_ns)
+        notes = self._notes() | ({} if busy is None else {"host_busy": round(busy, 3)})
+        self._outbox.send({**result, "too_slow": passed_s >= most_s > least_s, "notes": {**notes, **result["notes"]}})
         return True
 
-    def _result(self, found: Stretch | None, begun_ns: int, ended_ns: int, *, too_slow: bool) -> dict[str, object]:
+    def _result(self, found: Stretch | None, begun_ns: int, ended_ns: int) -> dict[str, Any]:
         """The trial, from the first to the last whole step of the window; without steps the window as it was."""
         offset_ns = time.time_ns() - time.monotonic_ns()
-        lines = self._lines()
         trained = next(iter(read_records(self._order.records)), None)
         memory = {
             name: value
             for name in ("allocated_peak_bytes", "reserved_peak_bytes", "rss_peak_bytes")
             if trained is not None and (value := getattr(trained, name)) is not None
         }
-        notes: dict[str, object] = {"steps_seen": found is not None}
-        if trained is not None:
-            told = {"optimizer": trained.optimizer, "autocast": trained.autocast, "threads": trained.threads}
-            notes |= {name: value for name, value in told.items() if value is not None}
-            notes |= {"ranks": trained.world_size or 1, "by_batches": trained.by_batches}
-        if found is not None:
-            notes["other_share"] = round(found.other_share, 4)
-        samples = found.samples_per_step if found is not None else None
+        result: dict[str, Any] = {"kind": "result", "id": self._order.id, "memory": memory}
+        if found is None:
+            return {**result, "iteration_s": [], "t0_ns": begun_ns, "t1_ns": ended_ns, "notes": {"steps_seen": False}}
+        samples = found.samples_per_step
         return {
-            "kind": "result",
-            "id": self._order.id,
-            "iteration_s": [] if found is None else list(found.step_s),
-            "t0_ns": begun_ns if found is None else int(found.begun_s * 1e9) - offset_ns,
-            "t1_ns": ended_ns if found is None else int(found.ended_s * 1e9) - offset_ns,
+            **result,
+            "iteration_s": list(found.step_s),
+            "t0_ns": int(found.begun_s * 1e9) - offset_ns,
+            "t1_ns": int(found.ended_s * 1e9) - offset_ns,
             "work": {} if samples is None else {"samples": samples},
-            "memory": memory,
-            "steady": steady(lines, 0.0),
-            "too_slow": too_slow,
-            "notes": notes,
+            "steady": steady(self._lines(), 0.0),
+            "notes": {"steps_seen": True, "other_share": round(found.other_share, 4)},
         }
+
+    def _notes(self) -> dict[str, object]:
+        """What its hooks told of how it trains."""
+        trained = next(iter(read_records(self._order.records)), None)
+        if trained is None:
+            return {}
+        told = {"optimizer": trained.optimizer, "autocast": trained.autocast, "threads": trained.threads}
+        known: dict[str, object] = {name: value for name, value in told.items() if value is not None}
+        return {**known, "ranks": trained.world_size or 1, "by_batches": trained.by_batches}
 
     def _lines(self) -> tuple[StepLine, ...]:
         """Those of the process that has made most steps."""

@@ -30,6 +30,34 @@ def test_a_training_is_measured_over_whole_steps_of_the_window(tmp_path):
     assert result["notes"]["steps_seen"] is True
 
 
+@pytest.mark.torch
+def test_a_training_with_torch_is_measured_by_its_hooks(tmp_path):
+    code = """
+        import time
+        import torch
+        torch.set_num_threads(1)
+        model = torch.nn.Linear(8, 8)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        data = torch.utils.data.DataLoader(torch.zeros(10**6, 8), batch_size=16)
+        for batch in data:
+            model(batch).sum().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            time.sleep(0.03)
+    """
+    job = Job(tmp_path, *python(code))
+    job.until("armed")
+    job.process.send({"kind": "go", "id": "t1"})
+    result = job.until("result")
+    job.end()
+    assert len(result["iteration_s"]) >= 3
+    assert min(result["iteration_s"]) >= 0.03
+    assert sum(result["iteration_s"]) == pytest.approx((result["t1_ns"] - result["t0_ns"]) / 1e9, rel=0.02)
+    assert result["work"] == {"samples": pytest.approx(16.0)}
+    assert result["notes"]["optimizer"] == "SGD"
+    assert 0.0 < result["notes"]["host_busy"] <= 1.0
+
+
 def test_a_command_without_steps_runs_beside_others_with_a_rate_that_is_not_known(tmp_path):
     job = Job(tmp_path, *python("import time\nprint('no torch here', flush=True)\ntime.sleep(600)"), patience_s=1.0)
     job.until("armed")

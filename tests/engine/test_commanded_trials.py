@@ -10,13 +10,17 @@ from typing import ClassVar
 import psutil
 import pytest
 
+from gputuner.engine import commanded, mps_ground
 from gputuner.engine.engine import Engine
+from gputuner.engine.mps import OwnMps
 from gputuner.engine.options import Options
 from gputuner.engine.stage import WallStage
+from gputuner.model.cards import CardInfo
 from gputuner.model.events import Event, Outcome, RunFinished, StepProgressed, WorkerExited
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.steps import Done, OutOfMemory, Plan, StepResult, Together, UserCodeFailed, Work
 from gputuner.sessions.files import output_folder
+from tests.engine import mps_rig
 from tests.engine.commanded_rig import CHILD, STEPS, python
 from tests.engine.rig import CARD, SCRIPT, HandFeed, MemoryStore
 
@@ -63,7 +67,11 @@ def children() -> set[int]:
 
 
 def run(
-    folder: Path, commands: tuple[tuple[str, ...], ...], *steps: Work | Together, cancel_at: str = ""
+    folder: Path,
+    commands: tuple[tuple[str, ...], ...],
+    *steps: Work | Together,
+    cancel_at: str = "",
+    mps: Callable[[CardInfo, Path | None], OwnMps | str] | None = None,
 ) -> tuple[list[StepResult], list[Event]]:
     """The outcome of each step and what was told; cancelled once a step is at ``cancel_at``."""
     seen: list[StepResult] = []
@@ -79,6 +87,7 @@ def run(
             lambda card, cap: [sys.executable, str(SCRIPT)],
             lambda card, probe: {},
             2.0,
+            mps=mps or (lambda card, data_dir: "not_here"),
             commanded=(CHILD, lambda card: {**os.environ, "CUDA_VISIBLE_DEVICES": card.uuid}),
         )
 
@@ -145,3 +154,37 @@ def test_cancelled_while_it_runs_nothing_of_it_is_left(tmp_path, phase):
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     assert finished.outcome is Outcome.CANCELLED
+
+
+CLIENT = python(
+    """
+    import os, pathlib, signal, time
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    pipe = pathlib.Path(os.environ["CUDA_MPS_PIPE_DIRECTORY"])
+    (pipe / "clients" / str(os.getpid())).touch()
+    print("percentage", os.environ.get("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), flush=True)
+    while not (pipe / "terminated" / str(os.getpid())).exists():
+        time.sleep(0.02)
+    """
+)
+"""A client of MPS that hears no SIGTERM and ends once the server has let go of it."""
+
+
+def test_under_mps_it_is_a_client_which_its_server_lets_go_before_it_is_killed(place, monkeypatch):
+    monkeypatch.setattr(commanded, "GRACE_S", 0.3)
+    monkeypatch.setattr(mps_ground, "USUAL_PIPE", str(place / "no users daemon"))
+    program = mps_rig.install(place)
+    step = Together(label="both", works=(command(patience_s=0.5),), mode="mps", thread_percentages=(40,))
+
+    def daemon(card: CardInfo, data_dir: Path | None) -> OwnMps:
+        return OwnMps(card.uuid, data_dir, mps_rig.CHILD, program)
+
+    (done,), events = run(place, (CLIENT,), step, mps=daemon)
+    assert isinstance(done, Done)
+    assert done.mode == "mps"
+    assert done.trials[0].iteration_s == ()
+    assert logs(events, place) == {"1-1.log": "percentage 40\n"}
+    journal = mps_rig.journal_of(place)
+    assert "terminate_client" in journal
+    assert journal[-1] == "quit -t 5"
+    assert mps_rig.left_processes(place) == []
