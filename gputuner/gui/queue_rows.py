@@ -26,10 +26,10 @@ MARKS = {
 def job_rows(view: QueueView, now_s: float) -> list[tuple[str, list[Cell]]]:
     """A row for each job: number, job, state, why, needs, card, time; ``now_s`` in Unix seconds."""
     cards = {card.uuid: card for card in view.cards}
-    return [(str(job.id), _cells(job, cards, len(view.cards) > 1, now_s)) for job in view.jobs]
+    return [(str(job.id), _cells(job, cards, now_s)) for job in view.jobs]
 
 
-def _cells(job: Job, cards: Mapping[str, QueueCard], several: bool, now_s: float) -> list[Cell]:
+def _cells(job: Job, cards: Mapping[str, QueueCard], now_s: float) -> list[Cell]:
     over = job.state in ENDED
     command = " ".join(job.command)
     title = f"{job.name} · {command}" if job.name else command
@@ -40,17 +40,16 @@ def _cells(job: Job, cards: Mapping[str, QueueCard], several: bool, now_s: float
         Cell(f"{MARKS[job.state]} {words.state(job.state)}", muted=over),
         Cell(why, "\n".join(part for part in (why, job.tail) if part), over),
         Cell(words.needs(job), _needs_hint(job), True),
-        Cell(_where(job, cards, several), muted=over),
+        _where(job, cards, over),
         Cell(time_words(job, now_s), _when(job), over),
     ]
 
 
-def _where(job: Job, cards: Mapping[str, QueueCard], several: bool) -> str:
-    """The cards that it is or was on; of one card alone its name, of many their numbers."""
+def _where(job: Job, cards: Mapping[str, QueueCard], over: bool) -> Cell:
+    """The cards that it is or was on, by number; hovering tells their names."""
     known = [cards[uuid] for uuid in job.cards if uuid in cards]
-    if len(known) == 1 and not several:
-        return known[0].title
-    return listed(str(card.index) for card in known) or numbers.MISSING
+    told = listed(str(card.index) for card in known) or numbers.MISSING
+    return Cell(told, "\n".join(f"{card.index} · {card.title}" for card in known), over)
 
 
 def _needs_hint(job: Job) -> str:
@@ -94,13 +93,12 @@ def summary_words(view: QueueView) -> str:
     running = sum(counts.get(state, 0) for state in PLACED)
     waiting = counts.get(JobState.WAITING, 0)
     over = sum(counts.get(state, 0) for state in ENDED)
-    return listed(
-        (
-            ngettext("{count} runs", "{count} run", running).format(count=running),
-            ngettext("{count} waits", "{count} wait", waiting).format(count=waiting),
-            ngettext("{count} has ended", "{count} have ended", over).format(count=over),
-        )
+    told = (
+        (running, ngettext("{count} runs", "{count} run", running)),
+        (waiting, ngettext("{count} waits", "{count} wait", waiting)),
+        (over, ngettext("{count} has ended", "{count} have ended", over)),
     )
+    return listed(text.format(count=count) for count, text in told if count)
 
 
 def runner_words(view: QueueView) -> str:

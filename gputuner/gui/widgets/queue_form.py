@@ -157,7 +157,7 @@ class QueueForm(QFrame):
             priority=self.priority.value(),
             after=_ids(self.after.text()),
             retries=self.retries.value(),
-            on_reboot=self.reboot.currentData(),
+            on_reboot=OnReboot(self.reboot.currentData()),  # Qt keeps the text alone
         )
 
     def submit(self) -> None:

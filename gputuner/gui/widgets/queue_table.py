@@ -42,8 +42,8 @@ class QueueTable(Table):
             Column(_("Job"), 0),
             Column(_("State"), 12),
             Column(_("Why"), 0),
-            Column(_("Needs"), 15),
-            Column(_("Card"), 7),
+            Column(_("Needs"), 17),
+            Column(_("Card"), 5),
             Column(_("Time"), 11, right=True),
         ]
         self._rows = _QueueRows(theme, columns)
