@@ -1,13 +1,12 @@
 """How much jobs slow each other down on one card, as far as that was measured."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from gputuner.analysis.contention_figures import mixes
 from gputuner.model.points import Point
 
-METRIC = "co_run_slowdown"
 MODE = "processes"
 """The queue starts plain processes; what was measured under MPS or in streams says nothing of them."""
 JOINT = "+"
@@ -49,23 +48,21 @@ class Pairs:
 NO_PAIRS = Pairs()
 
 
-def measured_pairs(points: Iterable[Point]) -> Pairs:
-    """What points of one card tell; later points replace earlier ones of the same mix.
+def measured_pairs(points: Iterable[Point], card: str) -> Pairs:
+    """What valid figures tell of one card, the oldest first: of each mix the newest holds.
 
     A slowdown below 1 (within the noise of the measurement) counts as none.
     """
-    mixes: dict[tuple[str, ...], dict[str, float]] = {}
-    for point in points:
-        params = point.params
-        if point.metric != METRIC or params.get("mode", MODE) != MODE or params.get("null"):
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for mix in mixes(points):
+        labels = mix.label.split(JOINT)
+        if mix.card != card or mix.mode != MODE or mix.shares or not mix.valid or len(labels) < 2:
             continue
-        labels = str(params.get("mix", "")).split(JOINT)
-        job, value = params.get("job"), point.value
-        if not isinstance(job, int) or not 1 <= job <= len(labels) or len(labels) < 2:
-            continue
-        own = labels[job - 1]
-        mix = mixes.setdefault(tuple(sorted(labels)), {})
-        slowdown = max(1.0, float(value))
-        twice = Counter(labels)[own] > 1 and job > labels.index(own) + 1
-        mix[own] = max(mix.get(own, 1.0), slowdown) if twice else slowdown
-    return Pairs(mixes={labels: mix for labels, mix in mixes.items() if set(mix) == set(labels)})
+        worst: dict[str, float] = {}
+        for point in mix.slowdowns:
+            place = int(point.params.get("job", 0)) - 1
+            if 0 <= place < len(labels):
+                worst[labels[place]] = max(worst.get(labels[place], 1.0), point.value)
+        if worst.keys() == set(labels):
+            found[tuple(sorted(labels))] = worst
+    return Pairs(mixes=found)

@@ -13,11 +13,13 @@ from gputuner.cli import (
     bench,
     compare,
     contention,
+    control,
     crash,
     devices,
     doctor,
     manual,
     monitor,
+    queue,
     record,
     sessions,
     tune,
@@ -68,6 +70,14 @@ def build_app() -> App:
     for order, (name, command, about) in enumerate(SESSION_COMMANDS):
         group.command(command, name=name, help=_(about), sort_key=order)
     app.command(group)
+    jobs = _app("queue", _(queue.ABOUT), len(COMMANDS) + 1)
+    for order, (name, command, about) in enumerate(queue.COMMANDS):
+        jobs.command(command, name=name, help=_(about), sort_key=order, usage=queue.USAGE.get(name))
+    app.command(jobs)
+    settings = _app("control", _(control.ABOUT), len(COMMANDS) + 2)
+    for order, (name, command, about) in enumerate(control.COMMANDS):
+        settings.command(command, name=name, help=_(about), sort_key=order)
+    app.command(settings)
     app["--help"].help = _(manual.SHOW_HELP)
     app["--version"].help = _(manual.SHOW_VERSION)
     return app
@@ -124,7 +134,9 @@ def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
         refuse_empty(ours)
         command, bound, injected = app.parse_args(argv, print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        usage = usage_error(error, [name for name, *_rest in COMMANDS] + ["sessions"], dashes=len(ours) < len(argv))
+        usage = usage_error(
+            error, [name for name, *_rest in COMMANDS] + ["sessions", "queue", "control"], dashes=len(ours) < len(argv)
+        )
         return _failed(_command_name(app, ours), usage, as_json="--json" in ours)
     except UsageError as error:
         return _failed(_command_name(app, ours), error, as_json="--json" in ours)

@@ -24,7 +24,8 @@ _EXPECTED: dict[object, str] = {float: N_("a number"), int: N_("a whole number")
 
 
 WATCH = "watch"
-"""Takes another program's words, behind ``--``."""
+QUEUE_ADD = ("queue", "add")
+"""These take another program's words, behind ``--``."""
 
 
 def own_words(argv: Sequence[str]) -> list[str]:
@@ -36,8 +37,12 @@ def own_words(argv: Sequence[str]) -> list[str]:
 def usage_error(error: CycloptsError, commands: Sequence[str], *, dashes: bool = False) -> UsageError:
     """The error in our words; ``commands`` are the names that exist at the top, ``dashes``: there is a ``--``."""
     manual = " ".join(("gputuner --cli", *(error.command_chain or ()), "--help"))
-    if isinstance(error, UnknownOptionError) and not dashes and tuple(error.command_chain or ())[:1] == (WATCH,):
-        return UsageError("watch_no_dashes", str(error))
+    if isinstance(error, UnknownOptionError) and not dashes:
+        chain = tuple(error.command_chain or ())
+        if chain[:1] == (WATCH,):
+            return UsageError("watch_no_dashes", str(error))
+        if chain[:2] == QUEUE_ADD:
+            return UsageError("queue_no_dashes", str(error))
     match error:
         case UnknownOptionError():
             return _unknown_option(error, manual)

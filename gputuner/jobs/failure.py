@@ -21,13 +21,13 @@ OUT_OF_MEMORY = (
 """Words of torch, CUDA's libraries, JAX, TensorFlow and Python for an allocation that failed."""
 
 
-def log_tail(path: Path, most_bytes: int = TAIL_BYTES) -> str:
+def log_tail(path: Path, most_bytes: int = TAIL_BYTES, most_lines: int | None = TAIL_LINES) -> str:
     """The last lines of a log, with control signs left out; empty where there is none."""
     try:
         with path.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - most_bytes))
-            raw = file.read(most_bytes)
+            raw = file.read(min(size, most_bytes))
     except OSError:
         return ""
     lines = raw.decode("utf-8", errors="replace").replace("\r\n", "\n").split("\n")
@@ -35,7 +35,7 @@ def log_tail(path: Path, most_bytes: int = TAIL_BYTES) -> str:
     if size > most_bytes and len(kept) > 1:
         kept = kept[1:]  # begins in the middle of a line
     text = "\n".join("".join(sign for sign in line if sign.isprintable() or sign == "\t") for line in kept)
-    return "\n".join(text.strip("\n").split("\n")[-TAIL_LINES:])
+    return text if most_lines is None else "\n".join(text.strip("\n").split("\n")[-most_lines:])
 
 
 def out_of_memory(tail: str) -> bool:

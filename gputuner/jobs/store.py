@@ -117,24 +117,25 @@ class JobStore:
                 connection.execute("UPDATE jobs SET array_id = ? WHERE id = ?", (ids[0], ids[0]))
         return tuple(ids)
 
-    def move(self, job_id: int, before: int | None) -> None:
-        """Put a waiting job before another one, whose priority it takes, or (None) before all.
+    def move(self, job_id: int, before: int | None = None, *, after: int | None = None) -> None:
+        """Put a waiting job before or behind another one, whose priority it takes; naming none: before all.
 
         Raises:
             UsageError: one of them does not exist, or does not wait.
         """
+        other = before if before is not None else after
         with self.writing() as connection:
             self._require_waiting(job_id)
-            if before == job_id:
-                return
-            if before is None:
-                row = connection.execute(
+            if other is None:
+                priority, position = connection.execute(
                     "SELECT priority, position FROM jobs WHERE state = 'waiting' ORDER BY priority DESC, position, id"
                 ).fetchone()
-                priority, position = row[0], row[1] - STEP
+                position -= STEP
+            elif other == job_id:
+                return
             else:
-                self._require_waiting(before)
-                priority, position = _place_before(connection, job_id, before)
+                self._require_waiting(other)
+                priority, position = _place_beside(connection, job_id, other, behind=before is None)
             connection.execute("UPDATE jobs SET priority = ?, position = ? WHERE id = ?", (priority, position, job_id))
 
     def ask_cancel(self, job_id: int) -> Job:
@@ -251,24 +252,27 @@ def _insert(
     return cursor.lastrowid
 
 
-def _place_before(connection: sqlite3.Connection, job_id: int, before: int) -> tuple[int, float]:
-    """Priority and place just before a job; the line is numbered anew where no place is left."""
-    priority, position, ahead = _gap(connection, job_id, before)
-    if ahead is not None and position - ahead <= LEAST_GAP:
+def _place_beside(connection: sqlite3.Connection, job_id: int, other: int, *, behind: bool) -> tuple[int, float]:
+    """Priority and place just before or behind a job; the line is numbered anew where no place is left."""
+    priority, position, next_one = _gap(connection, job_id, other, behind=behind)
+    if next_one is not None and abs(position - next_one) <= LEAST_GAP:
         line = connection.execute("SELECT id FROM jobs WHERE state = 'waiting' ORDER BY position, id").fetchall()
         connection.executemany(
             "UPDATE jobs SET position = ? WHERE id = ?", [(STEP * (i + 1), row[0]) for i, row in enumerate(line)]
         )
-        priority, position, ahead = _gap(connection, job_id, before)
-    return priority, position - STEP if ahead is None else (position + ahead) / 2.0
+        priority, position, next_one = _gap(connection, job_id, other, behind=behind)
+    if next_one is None:
+        return priority, position + (STEP if behind else -STEP)
+    return priority, (position + next_one) / 2.0
 
 
-def _gap(connection: sqlite3.Connection, job_id: int, before: int) -> tuple[int, float, float | None]:
-    """Priority and place of a job, and the place of the one ahead of it (None: it is the first of its priority)."""
-    priority, position = connection.execute("SELECT priority, position FROM jobs WHERE id = ?", (before,)).fetchone()
-    ahead = connection.execute(
-        "SELECT max(position) FROM jobs WHERE state = 'waiting' AND priority = ? AND position <= ? "
+def _gap(connection: sqlite3.Connection, job_id: int, other: int, *, behind: bool) -> tuple[int, float, float | None]:
+    """Priority and place of a job, and the place of its neighbour on that side (None: it has none of its priority)."""
+    priority, position = connection.execute("SELECT priority, position FROM jobs WHERE id = ?", (other,)).fetchone()
+    nearest, beyond = ("min", ">=") if behind else ("max", "<=")
+    neighbour = connection.execute(
+        f"SELECT {nearest}(position) FROM jobs WHERE state = 'waiting' AND priority = ? AND position {beyond} ? "
         "AND id NOT IN (?, ?)",
-        (priority, position, job_id, before),
+        (priority, position, job_id, other),
     ).fetchone()[0]
-    return priority, position, ahead
+    return priority, position, neighbour

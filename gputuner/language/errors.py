@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from gputuner.language.benchmarks import unavailable
 from gputuner.language.contention_commands import ERRORS as COMMANDS
 from gputuner.language.contention_words import ERRORS as CONTENTION
+from gputuner.language.control import ERRORS as CONTROL
+from gputuner.language.control import named as set_named
 from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
+from gputuner.language.jobs import ERRORS as JOBS
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
 
@@ -302,7 +305,19 @@ _FURTHER_CARD = N_("{sentence} It was the card [{card_index}] {card}, which work
 
 # A key ending in ``:alone`` is for a list that turned out empty.
 ERRORS: dict[str, str] = (
-    _ENDINGS | _USAGE | _COMMANDS | _CARDS | _WORKER | _FILES | _SAFETY | DRIVER | _TELEMETRY | CONTENTION | COMMANDS
+    _ENDINGS
+    | _USAGE
+    | _COMMANDS
+    | _CARDS
+    | _WORKER
+    | _FILES
+    | _SAFETY
+    | DRIVER
+    | _TELEMETRY
+    | CONTENTION
+    | COMMANDS
+    | JOBS
+    | CONTROL
 )
 
 
@@ -316,6 +331,9 @@ def error(entry: GputunerError | str, params: Mapping[str, object] | None = None
         entry = alone
     if f"{entry}:needed" in ERRORS and "needed_bytes" in given:
         entry = f"{entry}:needed"
+    if entry in CONTROL:
+        entry = next((c for c in (f"{entry}:{given.get('setting')}",) if c in CONTROL), entry)
+        given = set_named(given)
     if entry not in ERRORS:
         return text or entry
     if "benchmark" in given and "reason" in given:

@@ -1,0 +1,99 @@
+"""A runner over the telemetry of a setup, for as long as it serves."""
+
+import os
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from gputuner.analysis.placement import Limits
+from gputuner.assembly.children import child_command
+from gputuner.assembly.queue_pairs import StoredPairs
+from gputuner.assembly.visibility import Seen
+from gputuner.jobs.lease import RunnerLease
+from gputuner.jobs.runner import Runner
+from gputuner.jobs.seeing import FeedCards, default_slots
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.errors import UsageError
+from gputuner.model.jobs import RunnerNote
+from gputuner.telemetry.feed import Feed
+
+FIRST_SAMPLE_S = 10.0
+PAIRS_EVERY_S = 60.0
+
+
+class Served(Protocol):
+    """What is needed of a setup."""
+
+    @property
+    def origin(self) -> Origin:
+        """Measured, simulated or replayed."""
+        ...
+
+    @property
+    def data_dir(self) -> Path:
+        """Whose queue."""
+        ...
+
+    @property
+    def feed(self) -> Feed:
+        """The telemetry of all cards."""
+        ...
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """Every card as it stands."""
+        ...
+
+
+@contextmanager
+def serving(
+    setup: Served,
+    cards: Sequence[CardInfo],
+    *,
+    slots: int | None,
+    slowdown: float,
+    share: bool,
+    tell: Callable[[RunnerNote], None],
+) -> Generator[Runner]:
+    """A runner that has the right to serve the queue of the setup's data folder.
+
+    Raises:
+        CardBusy: another runner serves it.
+        StoreError: it cannot be opened.
+        UsageError: the cards are replayed.
+    """
+    if setup.origin is Origin.REPLAYED:
+        raise UsageError("replay_no_experiment", "a queue cannot be served on a replay")
+    shown = cards
+    if setup.origin is Origin.MEASURED:
+        shown = Seen(os.environ, cards).shown(cards) or cards  # a scheduler that started us may have given us some only
+    wanted = {card.uuid for card in shown}
+    lease = RunnerLease(setup.data_dir)
+    try:
+        _await_first_sample(setup.feed, shown)
+        looked_at = FeedCards(
+            setup.feed,
+            lambda: tuple(card for card in setup.cards() if card.uuid in wanted),
+            default_slots() if slots is None else slots,
+        )
+        runner = Runner(
+            setup.data_dir,
+            looked_at,
+            child_command(),
+            limits=Limits(slowdown=slowdown, share=share),
+            pairs=StoredPairs(setup.data_dir, PAIRS_EVERY_S),
+            tell=tell,
+        )
+        try:
+            yield runner
+        finally:
+            runner.close()
+    finally:
+        lease.release()
+
+
+def _await_first_sample(feed: Feed, cards: Sequence[CardInfo]) -> None:
+    until = time.monotonic() + FIRST_SAMPLE_S
+    while any(not card.is_cpu for card in cards) and feed.latest() is None and time.monotonic() < until:
+        time.sleep(0.02)

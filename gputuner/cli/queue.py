@@ -1,0 +1,298 @@
+"""``queue``: jobs that start when a card has room for them: list, move, cancel, retry, log."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from gputuner.cli import document, queue_add, queue_document, queue_run
+from gputuner.cli.context import Injected
+from gputuner.cli.options import Options, check_range, whole_number
+from gputuner.cli.output import Output
+from gputuner.cli.queue_words import job_ids
+from gputuner.language import jobs as words
+from gputuner.language import numbers
+from gputuner.language.words import N_, _, listed
+from gputuner.model.errors import StoreError, UsageError
+from gputuner.model.jobs import ENDED, Job, JobState, QueueCard, QueueView
+
+if TYPE_CHECKING:
+    from gputuner.assembly.queue import Queue
+
+ABOUT = N_("Jobs that start when a card has room: add, list, run, move, cancel, retry, log.")
+_LIST = N_("List the jobs: those that run, the line, and how the last ones ended.")
+_MOVE = N_("Put a waiting job elsewhere in the line.")
+_CANCEL = N_("Take jobs out of the line; end those that run (SIGTERM, then SIGKILL).")
+_RETRY = N_("Put jobs that have ended back into the line.")
+_LOG = N_("Show what a job has written.")
+MOST_WAITING, MOST_ENDED = 100, 20
+LINES = (1, 1_000_000)
+FOLLOW_S = 0.2
+Ids = Annotated[str, Parameter(name="ID", help=N_("Job by id: 3, 3,5 or 3-7."))]
+MoreIds = Annotated[str, Parameter(name="ID", help=N_("Further jobs."))]
+
+
+def list_jobs(
+    *,
+    everything: Annotated[
+        bool, Parameter(name="--all", negative="", help=N_("All of them, however many wait or have ended."))
+    ] = False,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """List the jobs.
+
+    Args:
+        everything: not only the first of the line and the last that ended.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    queue = _opened(options)
+    whole = everything or output.json
+    view = queue.read(most_waiting=None if whole else MOST_WAITING, most_ended=None if whole else MOST_ENDED)
+    if output.json:
+        body = document.head("queue.list", None)
+        body["jobs"] = queue_document.jobs(view.jobs)
+        document.write(body | queue_document.view(view), output.out)
+    else:
+        _show(output, view)
+    return 0
+
+
+def move(
+    job: Annotated[str, Parameter(name="ID", help=N_("Which job."))],
+    /,
+    *,
+    before: Annotated[str | None, Parameter(name="--before", metavar="ID", help=N_("Before this one."))] = None,
+    behind: Annotated[str | None, Parameter(name="--behind", metavar="ID", help=N_("Behind this one."))] = None,
+    first: Annotated[bool, Parameter(name="--first", negative="", help=N_("Before all."))] = False,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Put a waiting job elsewhere in the line; it takes the priority of the one it is put beside.
+
+    Args:
+        job: which.
+        before: before this one.
+        behind: behind this one.
+        first: before all.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    if sum((before is not None, behind is not None, first)) != 1:
+        raise UsageError("queue_move_where", "one of --before, --behind and --first")
+    queue = _opened(options)
+    which = _one(job)
+    queue.move(which, None if before is None else _one(before), after=None if behind is None else _one(behind))
+    return _told(output, "queue.move", [queue.job(which)], _("Job {id} is moved."))
+
+
+def cancel(
+    job: Ids,
+    /,
+    *more: MoreIds,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Take jobs out of the line; end those that run.
+
+    Args:
+        job: which.
+        more: further ones.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    queue = _opened(options)
+    found = [queue.job(each) for each in job_ids((job, *more))]
+    over = next((each for each in found if each.state in ENDED), None)
+    if over is not None:
+        raise UsageError("job_ended", f"job {over.id} has ended", job=over.id)
+    done = [queue.cancel(each.id) for each in found]
+    for each in done:
+        text = _("Job {id} is cancelled.") if each.state is JobState.CANCELLED else _("Job {id} is asked to end.")
+        output.line(text.format(id=each.id))
+    return _told(output, "queue.cancel", done)
+
+
+def retry(
+    job: Ids,
+    /,
+    *more: MoreIds,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Put jobs that have ended back into the line.
+
+    Args:
+        job: which.
+        more: further ones.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    queue = _opened(options)
+    found = [queue.job(each) for each in job_ids((job, *more))]
+    alive = next((each for each in found if each.state not in ENDED), None)
+    if alive is not None:
+        raise UsageError("job_not_ended", f"job {alive.id} has not ended", job=alive.id)
+    return _told(output, "queue.retry", [queue.retry(each.id) for each in found], _("Job {id} waits again."))
+
+
+def log(
+    job: Annotated[str, Parameter(name="ID", help=N_("Which job."))],
+    /,
+    *,
+    follow: Annotated[
+        bool, Parameter(name="--follow", negative="", help=N_("Go on until the job has ended, or Ctrl-C."))
+    ] = False,
+    lines: Annotated[
+        int | None,
+        Parameter(name="--lines", metavar="N", help=N_("Only the last N lines."), converter=whole_number),
+    ] = None,
+    options: Options = Options(),  # noqa: B008
+    context: Injected,
+) -> int:
+    """Show what a job has written in its last start.
+
+    Args:
+        job: which.
+        follow: go on until it has ended.
+        lines: only so many of the last.
+        options: the common options.
+        context: streams and the way to the program.
+    """
+    output = context.output(options)
+    check_range("--lines", lines, LINES, "")
+    if follow and options.json:
+        raise UsageError("options_exclude", "--follow and --json", first="--follow", second="--json")
+    queue = _opened(options)
+    which = _one(job)
+    tail = queue.log(which, most_bytes=2**40 if lines is None else 1024 * lines)
+    text = tail.text if lines is None else "\n".join(tail.text.rstrip("\n").split("\n")[-lines:])
+    if output.json:
+        body = document.head("queue.log", None)
+        found = {"jobs": queue_document.jobs([queue.job(which)]), "log": text, "attempt": tail.attempt}
+        document.write(body | found, output.out)
+        return 0
+    if tail.path is None and not follow:
+        output.note(_("Job {id} has not started yet.").format(id=which))
+    print(text.rstrip("\n"), file=output.out, end="\n" if text.strip("\n") else "")
+    if follow:
+        _follow(output, lambda: _at(queue.job(which)), tail.path, tail.size_bytes)
+    return 0
+
+
+COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
+    ("add", queue_add.add, queue_add.ABOUT),
+    ("list", list_jobs, _LIST),
+    ("run", queue_run.run, queue_run.ABOUT),
+    ("move", move, _MOVE),
+    ("cancel", cancel, _CANCEL),
+    ("retry", retry, _RETRY),
+    ("log", log, _LOG),
+)
+"""Name, function, one line of help."""
+USAGE = {"add": "gputuner --cli queue add [OPTIONS] -- COMMAND [ARGS...]"}
+
+
+def _opened(options: Options) -> "Queue":
+    """The queue of the data folder; nothing of the rest of the program is put together for it.
+
+    Raises:
+        GputunerError: an option makes no sense, or the data folder is no folder.
+    """
+    from gputuner.assembly.queue import open_queue
+    from gputuner.settings.paths import paths
+
+    options.check(experiment=False)
+    folder = paths(options.data_dir).data_dir
+    if folder.exists() and not folder.is_dir():
+        raise StoreError("data_dir_no_folder", f"{folder} is not a folder", path=str(folder))
+    return open_queue(folder)
+
+
+def _at(job: Job) -> tuple[Path | None, bool]:
+    return (Path(job.log) if job.log else None), job.state in ENDED
+
+
+def _follow(output: Output, look: Callable[[], tuple[Path | None, bool]], path: Path | None, seen: int) -> None:
+    """Write what is added, until the job has ended; a new start begins a new log."""
+    while True:
+        now, ended = look()
+        if now != path:
+            path, seen = now, 0
+        if path is not None and path.exists():
+            with path.open("rb") as file:
+                file.seek(seen)
+                raw = file.read()
+            seen += len(raw)
+            if raw:
+                output.out.write(raw.decode("utf-8", errors="replace"))
+                output.out.flush()
+        if ended:
+            return
+        time.sleep(FOLLOW_S)
+
+
+def _one(text: str) -> int:
+    ids = job_ids((text,))
+    if len(ids) != 1:
+        raise UsageError("queue_ids", f"cannot read {text}", value=text)
+    return ids[0]
+
+
+def _told(output: Output, command: str, done: Sequence[Job], text: str = "") -> int:
+    if output.json:
+        body = document.head(command, None)
+        body["jobs"] = queue_document.jobs(done)
+        document.write(body, output.out)
+    elif text:
+        for job in done:
+            output.line(text.format(id=job.id))
+    return 0
+
+
+def _show(output: Output, view: QueueView) -> None:
+    if not view.jobs:
+        output.line(_("No jobs. Add one: gputuner --cli queue add -- python train.py"))
+        return
+    names = {card.uuid: card for card in view.cards}
+    headers = (_("job"), _("state"), _("command"), _("needs"), _("card"), _("since"), _("why"))
+    rows = [_row(job, names) for job in view.jobs]
+    output.table(headers, rows, right=(0,), wraps=(2, 3, 6), least=(3, 5))
+    hidden = sum(view.counts.values()) - len(view.jobs)
+    if hidden > 0:
+        waiting = view.counts.get(JobState.WAITING, 0) - sum(job.state is JobState.WAITING for job in view.jobs)
+        told = _("{waiting} more wait and {ended} more have ended; --all shows them.")
+        output.line(told.format(waiting=waiting, ended=hidden - waiting))
+    for card in view.cards:
+        if card.paused is not None:
+            output.warn(words.told(card.paused))
+    if view.runner is None and (view.counts.get(JobState.WAITING) or view.counts.get(JobState.STARTING)):
+        output.note(_("Nobody serves the queue: gputuner --cli queue run"))
+
+
+def _row(job: Job, names: dict[str, QueueCard]) -> tuple[str, ...]:
+    since = job.ended_unix_s or job.started_unix_s or job.waiting_since_unix_s
+    cards = listed(str(names[uuid].index) if uuid in names else uuid for uuid in job.cards)
+    return (
+        str(job.id),
+        words.state(job.state),
+        words.command(job),
+        words.needs(job),
+        cards or numbers.MISSING,
+        _when(since),
+        words.reason(job),
+    )
+
+
+def _when(unix_s: float) -> str:
+    at = datetime.fromtimestamp(unix_s).astimezone()
+    same_day = at.date() == datetime.now().astimezone().date()
+    return at.strftime("%H:%M:%S" if same_day else "%Y-%m-%d %H:%M")

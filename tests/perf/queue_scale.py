@@ -1,0 +1,124 @@
+"""10 000 waiting jobs: how long ``queue list`` and one scheduling decision take; prints Markdown.
+
+``python -m tests.perf.queue_scale [JOBS]``
+"""
+
+import io
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gputuner.analysis.placement import decide
+from gputuner.analysis.placement_room import Resident, Room
+from gputuner.assembly.queue import open_queue
+from gputuner.jobs.store import JobStore
+from gputuner.jobs.waiting import WaitingLine
+from gputuner.model.jobs import Needs, NeedSource, Request
+
+GIB = 2**30
+REPEATS = 15
+
+
+def filled(data_dir, jobs):
+    """Jobs of 200 different needs, a tenth of which follow others."""
+    with JobStore(data_dir) as store:
+        for number in range(jobs):
+            needs = Needs(
+                memory_bytes=(number % 200 + 1) * GIB // 8, source=NeedSource.GIVEN, label=f"train{number % 20}.py"
+            )
+            after = (number - 5,) if number % 10 == 9 else ()
+            store.add(
+                Request(
+                    command=("python", f"train{number % 20}.py", "--seed", str(number)),
+                    folder="/home/me/project",
+                    environment={"PATH": "/usr/bin"},
+                    needs=needs,
+                    after=after,
+                )
+            )
+
+
+def rooms(full):
+    """Eight cards: with one job each, or full of others' memory."""
+    found = []
+    for index in range(8):
+        resident = Resident(job=100000 + index, label="x", reserved_bytes=20 * GIB, used_bytes=20 * GIB, share=True)
+        others = 23 * GIB + 900 * 2**20 if full else 0
+        free = 24 * GIB - (others or 20 * GIB)
+        residents = () if full else (resident,)
+        found.append(
+            Room(
+                uuid=f"GPU-{index}",
+                title="card",
+                index=index,
+                total_bytes=24 * GIB,
+                free_bytes=free,
+                residents=residents,
+                others_bytes=others,
+            )
+        )
+    return found
+
+
+def median_ms(call):
+    """Median and worst time of a call, ms."""
+    took = []
+    for _repeat in range(REPEATS):
+        began = time.perf_counter()
+        call()
+        took.append(1e3 * (time.perf_counter() - began))
+    return statistics.median(took), max(took)
+
+
+def listed(data_dir, *more):
+    """The whole command, from the start of its process."""
+    words = [sys.executable, "-m", "gputuner", "--cli", "queue", "list", "--data-dir", str(data_dir), *more]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def shown(data_dir):
+    """What the command does once the program is loaded: read and write as a table."""
+    from gputuner.cli.output import Output
+    from gputuner.cli.queue import MOST_ENDED, MOST_WAITING, _show
+
+    view = open_queue(data_dir).read(most_waiting=MOST_WAITING, most_ended=MOST_ENDED)
+    _show(Output(out=io.StringIO(), err=io.StringIO()), view)
+
+
+def main(jobs=10000):
+    with tempfile.TemporaryDirectory() as folder:
+        data_dir = Path(folder)
+        filled(data_dir, jobs)
+        with JobStore(data_dir) as store:
+            waiting = WaitingLine(store)
+            began = time.perf_counter()
+            line = waiting.line()
+            read_ms = 1e3 * (time.perf_counter() - began)
+            blocked = len(waiting._all) - len(line.candidates)
+            rows = [
+                ("scheduling decision, cards with one job each", *median_ms(lambda: decide(line, rooms(False)))),
+                ("scheduling decision, cards full of others' memory", *median_ms(lambda: decide(line, rooms(True)))),
+                ("line as it is kept between changes", *median_ms(waiting.line)),
+                ("`queue list`: read and table, program loaded", *median_ms(lambda: shown(data_dir))),
+                ("`queue list`, whole process", *median_ms(lambda: listed(data_dir))),
+                ("`queue list --all`, whole process", *median_ms(lambda: listed(data_dir, "--all"))),
+                ("`queue list --json` (all jobs), whole process", *median_ms(lambda: listed(data_dir, "--json"))),
+                ("`--version`-like floor: `sessions list` on no sessions", *median_ms(lambda: floor(data_dir))),
+            ]
+    print(f"{jobs} waiting jobs, {blocked} of them behind others; line read anew: {read_ms:.0f} ms\n")
+    print("| what | median | worst |\n|---|---|---|")
+    for name, median, worst in rows:
+        print(f"| {name} | {median:.2f} ms | {worst:.2f} ms |")
+
+
+def floor(data_dir):
+    """Another command that has nothing to do, for what the program's start alone takes."""
+    words = [sys.executable, "-m", "gputuner", "--cli", "sessions", "list", "--data-dir", str(data_dir)]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
