@@ -64,6 +64,7 @@ def simulated_stage(
     """Cards of the catalogue (default: the one shipped) on a clock of their own."""
     from gputuner.devices.simulated import SimulatedCards, SimulatedClock
     from gputuner.workloads.simulated import SimulatedWorker
+    from gputuner.workloads.simulated_streams import SimulatedStreams
     from gputuner.workloads.simulated_together import SimulatedTogether
 
     clock = SimulatedClock()
@@ -72,7 +73,9 @@ def simulated_stage(
     def worker(worker_id: str, uuid: str, cap_bytes: int | None, peers: tuple[str, ...]) -> SimulatedTrials:
         own = cards.card(uuid)
         alone = SimulatedWorker(own, seed=seed, worker_id=worker_id, memory_cap_bytes=cap_bytes)
-        return SimulatedTogether(alone, worker_id, own, [cards.card(peer) for peer in peers]) if peers else alone
+        if peers:
+            return SimulatedTogether(alone, worker_id, own, [cards.card(peer) for peer in peers])
+        return SimulatedStreams(alone, worker_id, own, seed)
 
     return SimulatedStage(clock, cards, worker, host, rates.fast_hz)
 

@@ -134,6 +134,11 @@ class SimulatedWorker:
         self._queue.clear()
         self.exit_code = code
 
+    def show(self) -> None:
+        """Let the process table of the card know this worker, idle, if its context is open."""
+        if self._open and self.exit_code is None:
+            self._show(0)
+
     def _show(self, reserved_bytes: int) -> None:
         """Let the process table of the card know this worker."""
         self._card.set_process(
@@ -176,6 +181,7 @@ class SimulatedWorker:
 
     def _begin(self, message: Mapping[str, Any], asked_ns: int, t_ns: int) -> None:
         trial_id = str(message["id"])
+        self._share(message)
         params: dict[str, Scalar] = dict(message.get("params") or {})
         self._tell(asked_ns, "progress", id=trial_id, phase=Phase.SETUP.value, done_s=0.0, left_s=None, rate=None)
         self._show(0)
@@ -206,6 +212,14 @@ class SimulatedWorker:
             rng=random.Random(f"{self._seed} {self._id} {message.get('seed', 0)} {trial_id}"),
             ends_ns=t_ns + int(_SETUP_S * 1e9),
         )
+
+    def _share(self, message: Mapping[str, Any]) -> None:
+        """Share the card as the trial says: in time slices unless it says otherwise."""
+        sharing = message.get("sharing")
+        if sharing is None:
+            self._card.share_by("processes")
+        else:
+            self._card.share_by(sharing["mode"], thread_shares=sharing["thread_shares"])
 
     def _move(self, trial: SimulatedTrial, t_ns: int) -> None:
         """The phase or window in hand ended at ``t_ns``."""

@@ -19,6 +19,7 @@ from gputuner.model.samples import CardProcesses
 from gputuner.model.steps import Plan, StepResult, Together, Work
 from gputuner.telemetry.feed import Tick
 from gputuner.workloads.simulated import SimulatedWorker
+from gputuner.workloads.simulated_streams import SimulatedStreams
 from gputuner.workloads.simulated_together import SimulatedTogether
 
 Fault = tuple[float, str, dict[str, float | str]]
@@ -130,10 +131,12 @@ class Simulated:
 
     def _worker(
         self, worker_id: str, uuid: str, cap_bytes: int | None, peers: tuple[str, ...]
-    ) -> SimulatedWorker | SimulatedTogether:
+    ) -> SimulatedStreams | SimulatedTogether:
         own = self.cards.card(uuid)
         alone = self.worker(own, 3, worker_id, memory_cap_bytes=cap_bytes)
-        return SimulatedTogether(alone, worker_id, own, [self.cards.card(peer) for peer in peers]) if peers else alone
+        if peers:
+            return SimulatedTogether(alone, worker_id, own, [self.cards.card(peer) for peer in peers])
+        return SimulatedStreams(alone, worker_id, own, 3)
 
     def _store(self, run_id: str) -> MemoryStore:
         self.stores.append(MemoryStore(Path(run_id)))
