@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Protocol, cast
 
 from gputuner.devices.control import Guard
+from gputuner.devices.control_socket import SocketHelper
 from gputuner.model.codec import from_builtins
 from gputuner.model.control import Applied, CardControl, Setting, Told, Value
 from gputuner.model.errors import (
@@ -84,16 +85,21 @@ class LocalControl:
 
     privileged = True
 
-    def __init__(self, make: Callable[[Callable[[Told], None]], Guard], wait: Callable[[float], None]) -> None:
-        """``make(tell)`` makes the guard; ``wait`` lets seconds go by on the cards' clock."""
+    def __init__(
+        self,
+        make: Callable[[Callable[[Told], None]], Guard],
+        wait: Callable[[float], None],
+        done: Callable[[], None],
+    ) -> None:
+        """``make(tell)`` makes the guard; ``wait`` lets seconds go by on the cards' clock; ``done`` comes last."""
         self._told: list[Told] = []
         self._guard = make(self._told.append)
         self._wait = wait
+        self._done = done
         self.show = self._guard.show
         self.set = self._guard.set
         self.keep = self._guard.keep
         self.restore = self._guard.restore
-        self.close = self._guard.close
 
     def wait(self, seconds: float) -> None:
         """Let the cards live on, looked after."""
@@ -103,6 +109,11 @@ class LocalControl:
             self._wait(part)
             self._guard.tick()
             left -= part
+
+    def close(self) -> None:
+        """Put back what is held; idempotent."""
+        self._guard.close()
+        self._done()
 
     def told(self) -> tuple[Told, ...]:
         """What happened since the last call."""
@@ -114,29 +125,22 @@ class LocalControl:
 class HelperControl:
     """A helper process, spoken to in lines of JSON."""
 
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        """Start the helper and wait for its first word.
+    def __init__(self, helper: "Sequence[str] | SocketHelper", environment: Mapping[str, str] | None = None) -> None:
+        """Start the helper (its command line), or take the one behind a socket, and wait for its first word.
 
         Raises:
             NoPermission: sudo or pkexec did not let it start.
             DeviceError: it did not start, or there is no driver to ask.
         """
-        try:
-            self._process = subprocess.Popen(
-                list(command),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=None if environment is None else dict(environment),
-            )
-        except OSError as err:
-            raise DeviceError("control_no_helper", f"{command[0]}: {err}", program=command[0]) from err
+        if isinstance(helper, SocketHelper):
+            self._process, self._program = helper, helper.program
+        else:
+            self._process, self._program = _started(helper, environment), helper[0]
         self._number = 0
         self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self._told: deque[Told] = deque()
         self._something = threading.Event()
         self._stderr: deque[str] = deque(maxlen=5)
-        self._program = command[0]
         self._closed = False
         self._listener = threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
         self._second = threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True)
@@ -204,7 +208,8 @@ class HelperControl:
         self._listener.join(END_S)
         self._second.join(END_S)
         for stream in (self._process.stdout, self._process.stderr):
-            cast("IO[bytes]", stream).close()
+            if stream is not None:
+                stream.close()
 
     # --- lines ----------------------------------------------------------------------------------------------------
 
@@ -249,11 +254,13 @@ class HelperControl:
                 self._something.set()
             else:
                 self._answers.put(answer)
+        if isinstance(self._process, SocketHelper):
+            self._process.ended.set()
         self._answers.put(None)
         self._something.set()
 
-    def _overhear(self, stream: IO[bytes]) -> None:
-        for line in stream:
+    def _overhear(self, stream: IO[bytes] | None) -> None:
+        for line in stream or ():
             self._stderr.append(line.decode("utf-8", "replace").rstrip())
 
     def _gone(self) -> GputunerError:
@@ -269,6 +276,24 @@ class HelperControl:
         if self._number == 0:
             return DeviceError("control_no_helper", said, program=self._program, message=said)
         return DeviceError("control_helper_gone", said, exit_code=code if code is not None else "?", message=said)
+
+
+def _started(command: Sequence[str], environment: Mapping[str, str] | None) -> "subprocess.Popen[bytes]":
+    """The helper's process.
+
+    Raises:
+        DeviceError: there is no such program.
+    """
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=None if environment is None else dict(environment),
+        )
+    except OSError as err:
+        raise DeviceError("control_no_helper", f"{command[0]}: {err}", program=command[0], message=str(err)) from err
 
 
 def _raised(error: dict[str, Any]) -> GputunerError:
