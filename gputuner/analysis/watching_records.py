@@ -106,6 +106,14 @@ def _settled(windows: Sequence[Line]) -> list[Line]:
     return stepped[1:] if len(stepped) > 1 else stepped
 
 
+def _epoch_starts(windows: Sequence[Line]) -> float | None:
+    """Share of all time in steps that went by at the start of epochs; the line with the first steps counts too, for of
+    two epochs it may hold one, and the other alone would tell twice the share. The first epoch's start lies before the
+    first step whose time is known, and no workers that live on would save it."""
+    whole_s = _sum(windows, "training_s")
+    return min(1.0, _sum(windows, "first_s") / whole_s) if whole_s > 0 else None
+
+
 def _times(windows: Sequence[Line], started: float | None) -> dict[str, Any]:
     stepped = [window for window in windows if _sum([window], "steps")]
     stamps = [t for t in (_number(window.get("t")) for window in windows) if t is not None]
@@ -144,6 +152,7 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
         "other_s": _sum(settled, "other_s"),
         "waited_s": min(_sum(settled, "waited_s"), training_s),
         "waited_first_s": min(_sum(settled, "first_s"), training_s),
+        "epoch_starts": _epoch_starts(windows),
         "hidden_s": min(_sum(settled, "hidden_s"), _sum(settled, "waited_s"), training_s),
         "unstepped_s": _sum(windows, "unstepped_s"),
         "batches": batches,

@@ -10,6 +10,7 @@ from gputuner.cli.again import question_command
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.language import sentences
+from gputuner.language.optimizers import optimizers
 from gputuner.language.words import N_, _, listed
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
@@ -75,6 +76,8 @@ def show_figures(output: Output, points: Sequence[Point]) -> None:
             flags = listed(sentences.flag(flag) for flag in point.flags)
             rows.append(("" if i else title, sentences.settings(own), sentences.point_value(point), flags))
     output.table((_("figure"), _("of"), _("value"), _("remarks")), rows, right=(2,), wraps=(0, 1, 2, 3))
+    if stepped := optimizers(points):
+        output.line(_("Optimizer: {name}").format(name=stepped))
 
 
 def _common(points: Sequence[Point]) -> dict[str, Scalar]:

@@ -9,6 +9,7 @@ from gputuner.gui.results import interval_words, value_words
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.widgets.hatch_strip import origin_sentence
 from gputuner.language import numbers, sentences
+from gputuner.language.optimizers import optimizers
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
 from gputuner.model.points import Point
@@ -61,6 +62,8 @@ def measured_with(facts: RunFacts, host: bool = True) -> str:
         lines.append(f"torch {torch.version}{cuda} · Python {torch.python}")
     drivers = {card.readings["driver"].value for card in facts.cards if "driver" in card.readings} - {None}
     lines += [_("driver {version}").format(version=driver) for driver in sorted(map(str, drivers))]
+    if stepped := optimizers(facts.points):
+        lines.append(_("Optimizer: {name}").format(name=stepped))
     if facts.started is not None:
         readings = facts.started.fingerprint.host.readings
         for name in ("cpu", "os", "kernel", "virtual_machine") if host else ():

@@ -67,6 +67,8 @@ class Observed:
     """Waiting for data within ``training_s``, the start of epochs included."""
     waited_first_s: float = 0.0
     """The part of it at the start of epochs: workers starting, first batch."""
+    epoch_starts: float | None = None
+    """Waiting at the start of epochs after the first, over all time in steps, the first ones too; None: not told."""
     hidden_s: float = 0.0
     """The part of it behind which the card still worked."""
     unstepped_s: float = 0.0

@@ -170,6 +170,9 @@ def test_workers_that_start_at_each_epoch():
     assert "watch.persistent_workers" in advised(seen, used(0.9))[0]
     kept = replace(seen, loaders=(replace(loader, persistent_workers=True),))
     assert "watch.persistent_workers" not in advised(kept, used(0.9))[0]
+    two_epochs = replace(seen, epoch_starts=0.05)
+    gain = advised(two_epochs, used(0.9))[0]["watch.persistent_workers"].gain
+    assert gain.high == pytest.approx(1 / 0.95 - 1), "of the whole run, not of its second epoch"
 
 
 def test_launches_are_merged_or_given_more_to_do():

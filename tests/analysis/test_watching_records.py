@@ -39,6 +39,15 @@ def lines(*records: dict[str, object]) -> list[str]:
     return [json.dumps(record) for record in records]
 
 
+def test_the_start_of_a_second_epoch_is_a_share_of_both():
+    """Two epochs of 10 s, a line each; workers that live on would save the 4 s between them: 4 of 20 s, not 4 of 10."""
+    told = lines(HELLO, FACTS, window(1010.0, 10, 1.0), window(1020.0, 10, 1.0, waited_s=4.0, first_s=4.0, batches=10))
+    seen = gather(told)
+    assert seen is not None
+    assert seen.waited_first_s / seen.training_s == pytest.approx(0.4)
+    assert seen.epoch_starts == pytest.approx(0.2)
+
+
 def test_sums_leave_out_the_line_with_the_first_steps():
     told = lines(
         HELLO,

@@ -268,3 +268,8 @@ def test_a_kind_of_advice_whose_gain_did_not_come_ranks_lower_in_the_next_run(wh
     assert after.worth == pytest.approx(before.worth * ((1 + 4 * 0.9) / 9) / 0.9)
     _code, out, _err = whole("advise", session_of(out).stem)
     assert "such advice came true in 1 of 5 tries" in out
+
+
+def test_a_training_names_its_optimizer(whole):
+    _code, out, _err = whole("batch", "bert", "--limit-only")
+    assert "Optimizer: AdamW, fused" in out

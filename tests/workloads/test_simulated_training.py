@@ -1,6 +1,7 @@
 """Trainings and decoding on simulated cards: near published rates, within memory, and as the chip can."""
 
 import statistics
+from dataclasses import replace
 
 import pytest
 
@@ -132,3 +133,12 @@ def test_a_step_over_several_batches_takes_as_long_as_they_do_and_the_memory_of_
     assert four.cost.work == {name: 4 * amount for name, amount in one.cost.work.items()}
     assert four.cost.load.compute_cycles == 4 * one.cost.load.compute_cycles
     assert four.cost.allocated_bytes == one.cost.allocated_bytes
+
+
+@pytest.mark.parametrize("spec", [ResNet50Spec(batch=32, channels_last=True), BertSpec(batch=4), EdsrSpec(batch=16)])
+def test_a_chip_that_only_stores_half_precision_trains_no_faster_in_it(spec):
+    """GP10x computes FP16 at 1/64 of FP32: a GTX 1080 Ti took 1.81 times as long in FP16 (C-052)."""
+    slow = rate("gtx-1080-ti", replace(spec, precision="fp32")) / rate("gtx-1080-ti", replace(spec, precision="fp16"))
+    assert slow == pytest.approx(16.22 / 8.96, rel=0.1)
+    assert rate("gtx-1080-ti", replace(spec, precision="bf16")) < rate("gtx-1080-ti", replace(spec, precision="fp32"))
+    assert rate("rtx-3090", replace(spec, precision="fp16")) > rate("rtx-3090", replace(spec, precision="fp32"))

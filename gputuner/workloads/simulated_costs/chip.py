@@ -13,6 +13,9 @@ TENSOR_RATE: dict[str, int] = {"GA100": 2048, "GH100": 4096, "GB100": 8192}
 PROCESSOR_CHIP = "processor"
 """The host's processor, as a dry run plays it."""
 
+CONVERTED_STEP = 16.22 / 8.96
+"""A GTX 1080 Ti took 16.22 s for 100 steps in FP16 and 8.96 s in FP32 (a published case of autocast there)."""
+
 STORAGE_BYTES = {"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2}
 """Bytes of one stored number."""
 
@@ -62,6 +65,17 @@ def flop_per_cycle(facts: CardFacts, precision: str) -> float:
     if precision == "tf32":
         return half * (facts.tf32_tensor_tflops or 0.5 * tensor) / tensor
     return half
+
+
+def converted(facts: CardFacts, precision: str) -> bool:
+    """True where half precision is only a way to store numbers: GP10x computes FP16 at 1/64 of FP32 (methods §2), so
+    libraries convert to FP32 and back."""
+    return precision in ("fp16", "bf16") and facts.chip.startswith("GP10") and facts.chip != "GP100"
+
+
+def conversion_time(facts: CardFacts, precision: str) -> float:
+    """Time of a training step over that in FP32, where its numbers are converted; 1 elsewhere."""
+    return CONVERTED_STEP if converted(facts, precision) else 1.0
 
 
 def dual_issue(facts: CardFacts) -> bool:

@@ -9,6 +9,8 @@ from gputuner.workloads.bodies.switches import NAMES
 from gputuner.workloads.bodies.training_shapes import resnet50_flop
 from gputuner.workloads.simulated_costs.chip import (
     PROCESSOR_CHIP,
+    conversion_time,
+    converted,
     dual_issue,
     emulated,
     flop_per_cycle,
@@ -61,7 +63,9 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
     scale = batch * (image / 224) ** 2 * slowness
     plain = 1.4 if dual_issue(facts) else 0.65
     flop = TRAINING_FLOP * (1.0 if tensor else plain) * (0.7 if half and channels_last and tensor else 1.0)
-    traffic = TRAINING_BYTES * (1.0 if half else 1.3) * (0.65 if half and channels_last else 1.0)
+    narrow = half and not converted(facts, precision)
+    traffic = TRAINING_BYTES * (1.0 if narrow else 1.3) * (0.65 if narrow and channels_last else 1.0)
+    again = conversion_time(facts, precision)
     fixed, per_sample = MEMORY_LINE[precision]
     host_s = _HOST_S[precision] * (1.0 if facts.passive else 0.75)
     switches = switched(facts, params, products=False, kept=None)
@@ -75,8 +79,8 @@ def resnet50(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
     allocated = int(fixed + per_sample * batch * (image / 224) ** 2)
     return Cost(
         load=Load(
-            compute_cycles=flop * scale / flop_per_cycle(facts, precision),
-            dram_bytes=traffic * scale * model.copy_efficiency,
+            compute_cycles=again * flop * scale / flop_per_cycle(facts, precision),
+            dram_bytes=again * traffic * scale * model.copy_efficiency,
             fixed_s=PROCESSOR_FIXED_S if facts.chip == PROCESSOR_CHIP else FIXED_S,
             host_s=host_s,
             activity=1.15 / slowness if tensor else 0.75,

@@ -13,6 +13,8 @@ from gputuner.model.readings import Scalar
 from gputuner.workloads.bodies.switches import NAMES
 from gputuner.workloads.bodies.training_shapes import EDSR, LLM, LORA_RANK, BertShape, GptShape, LstmShape
 from gputuner.workloads.simulated_costs.chip import (
+    conversion_time,
+    converted,
     dual_issue,
     emulated,
     flop_per_cycle,
@@ -80,8 +82,10 @@ def _build(
     share = TENSOR_SHARE if tensor else 0.7 if dual_issue(facts) else 0.85
     wide = WIDE.get(facts.chip, 1.0)
     compiled = bool(params.get("compile", False))
-    traffic = batch * TRAFFIC_OVER_KEPT * kept_bytes * (COMPILED_TRAFFIC if compiled else 1.0) * switches.again
-    done = batch * (model_flop if flop is None else flop) * switches.again * switches.compute
+    again = conversion_time(facts, precision)
+    kept_bytes *= 2.0 if converted(facts, precision) else 1.0
+    traffic = again * batch * TRAFFIC_OVER_KEPT * kept_bytes * (COMPILED_TRAFFIC if compiled else 1.0) * switches.again
+    done = again * batch * (model_flop if flop is None else flop) * switches.again * switches.compute
     allocated = int(line.fixed_bytes + batch * line.sample_bytes * switches.kept)
     tokens = batch * int(params.get("sequence", 0))
     return Cost(
