@@ -51,9 +51,18 @@ def connect(how):
             pass
 
 
+def asked(job):
+    return {"priority": job["priority"], "cap": job["memory_cap_bytes"] or 0}
+
+
 def behave(trial):
     how = trial["params"].get("behaviour", "ok")
     t0_ns = time.monotonic_ns()
+    if trial.get("jobs"):
+        told = {"iteration_s": [0.01] * 40, "t0_ns": t0_ns, "t1_ns": time.monotonic_ns(), "work": {"flop": 1e9}}
+        notes = {"pid": os.getpid(), "mode": "streams"}
+        say(kind="result", id=trial["id"], trials=[{**told, "notes": {**notes, **asked(job)}} for job in trial["jobs"]])
+        return
     if how == "oom":
         say(kind="failed", id=trial["id"], error="out_of_memory", message="CUDA out of memory", free_bytes=7)
         os._exit(5)
@@ -109,13 +118,14 @@ def main():
         match message["kind"]:
             case "trial":
                 waiting[message["id"]] = message
-                how = message["params"].get("behaviour")
+                ways = [job["params"].get("behaviour") for job in message.get("jobs", [message])]
+                how = next((way for way in ways if way != "ok"), "ok")
                 connect(how)
                 if how == "no_context":
                     say(kind="unusable", code="cuda_unavailable", message="no context", params={})
                     os._exit(3)
                 if how == "oom_while_arming":
-                    behave({**message, "params": {"behaviour": "oom"}})
+                    behave({"id": message["id"], "params": {"behaviour": "oom"}})
                 say(kind="armed", id=message["id"], cap=message["memory_cap_bytes"])
                 if how == "dies_at_barrier":
                     die()

@@ -95,3 +95,22 @@ def test_idle_processes_of_a_simulated_card_hold_their_contexts(simulated):
 
     lab.run(Scripted(make=make))
     assert held == [1, 4]
+
+
+def test_streams_are_one_trial_of_one_worker(bench: Bench):
+    pair = jobs("ok", "ok", mode="streams", priorities=(0, -1), idle=1)
+    make, seen = outcomes_of([jobs("ok", "ok"), pair])
+    list(bench.start(make))
+    (_, done) = seen
+    assert isinstance(done, Done)
+    assert done.mode == "streams"
+    assert len(set(pids(done))) == 1
+    assert [trial.notes["priority"] for trial in done.trials] == [0, -1]
+
+
+def test_what_one_stream_cannot_all_lose(bench: Bench):
+    make, seen = outcomes_of([jobs("ok", "oom_while_arming", mode="streams", partly=True), work()])
+    events = list(bench.start(make))
+    assert isinstance(seen[0], OutOfMemory)
+    assert isinstance(seen[1], Done)
+    assert [e.why for e in events if isinstance(e, WorkerExited)] == ["out_of_memory", "finished"]
