@@ -93,6 +93,7 @@ def cause_of(
     slowdown: float,
     *,
     clock_factor: float | None = None,
+    busy_alone: float | None = None,
     host: HostSeen | None = None,
     memory: MemorySeen | None = None,
 ) -> Cause | None:
@@ -106,13 +107,17 @@ def cause_of(
         partners: those beside it.
         slowdown: as measured.
         clock_factor: SM clock alone over that together.
+        busy_alone: share of the time for which the job alone keeps the card busy.
         host: what the host did.
         memory: what the memory did.
 
     Raises:
         KeyError: a job was not measured beside the probes.
     """
-    plain = plain_cause(slowdown, alternating=found.alternating, clock_factor=clock_factor, host=host, memory=memory)
+    plain = plain_cause(
+        slowdown, alternating=found.alternating, clock_factor=clock_factor, busy_alone=busy_alone, host=host,
+        memory=memory,
+    )  # fmt: skip
     if plain is None or plain.verdict in (MEMORY, HOST):
         return plain
     whole = log_slowdown(slowdown)
@@ -133,13 +138,14 @@ def plain_cause(
     *,
     alternating: bool,
     clock_factor: float | None = None,
+    busy_alone: float | None = None,
     host: HostSeen | None = None,
     memory: MemorySeen | None = None,
 ) -> Cause | None:
     """The cause as far as clock, host and memory tell it, without probes; None where there is nothing to explain."""
     if slowdown < NO_SLOWDOWN and not (memory is not None and memory.failed):
         return None
-    clock = _clock_share(slowdown, clock_factor)
+    clock = _clock_share(slowdown, clock_factor, busy_alone)
     shares = {CLOCK: clock} if clock > 0 else {}
     if memory is not None and memory.short:
         return Cause(verdict=MEMORY, slowdown=slowdown, shares={MEMORY: 1.0 - clock, **shares}, alternating=alternating)
@@ -148,11 +154,15 @@ def plain_cause(
     return _judged(slowdown, shares, alternating, by_probes=False)
 
 
-def _clock_share(slowdown: float, clock_factor: float | None) -> float:
-    """Share that the lower clock explains at most: a job that waits for memory loses less by it."""
+def _clock_share(slowdown: float, clock_factor: float | None, busy_alone: float | None) -> float:
+    """Share that the lower clock explains at most: a job that waits for memory loses less by it.
+
+    The clock stretches only the time in which the card works for the job: 1 + u · (ratio − 1) over the whole step.
+    """
     if clock_factor is None or clock_factor <= 1.0 or slowdown <= 1.0:
         return 0.0
-    return min(1.0, log(clock_factor) / log(slowdown))
+    busy = 1.0 if busy_alone is None else min(1.0, max(0.0, busy_alone))
+    return min(1.0, log(1.0 + busy * (clock_factor - 1.0)) / log(slowdown))
 
 
 def _named(probe: str, alternating: bool) -> str:

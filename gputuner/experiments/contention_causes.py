@@ -4,7 +4,7 @@ from collections.abc import Generator
 from statistics import fmean
 
 from gputuner.analysis.contention_baselines import clock_factor
-from gputuner.analysis.contention_causes import Cause, HostSeen, MemorySeen, cause_of, plain_cause
+from gputuner.analysis.contention_causes import UNKNOWN, Cause, HostSeen, MemorySeen, cause_of, plain_cause
 from gputuner.analysis.contention_pressure import Pressures
 from gputuner.analysis.contention_stored import CAUSE
 from gputuner.experiments.contention_measure import Lab
@@ -31,15 +31,20 @@ def _tell(
     lab: Lab, of: Round, place: int, slowdown: float, found: Pressures | None
 ) -> Generator[Step, StepResult, None]:
     labels = [job.label for job in of.jobs]
-    clock = clock_factor(lab.known.conditions(labels[place], of.mode), of.conditions)
+    alone = lab.known.conditions(labels[place], of.mode)
+    clock, busy = clock_factor(alone, of.conditions), alone.gpu_utilisation if alone is not None else None
     memory, host = MemorySeen(retries=_retries(lab, of, place)), _host(lab, of)
     if found is not None and set(labels) <= set(found.jobs):
         partners = [*labels[:place], *labels[place + 1 :]]
-        cause = cause_of(found, labels[place], partners, slowdown, clock_factor=clock, host=host, memory=memory)
+        cause = cause_of(
+            found, labels[place], partners, slowdown, clock_factor=clock, busy_alone=busy, host=host, memory=memory
+        )
     else:
         alternating = of.mode == "processes" and not lab.pace.cpu
-        cause = plain_cause(slowdown, alternating=alternating, clock_factor=clock, host=host, memory=memory)
-    if cause is not None:
+        cause = plain_cause(
+            slowdown, alternating=alternating, clock_factor=clock, busy_alone=busy, host=host, memory=memory
+        )
+    if cause is not None and (found is not None or cause.verdict != UNKNOWN):
         yield from lab.course.tell(*_points(lab, of, place, cause))
 
 

@@ -105,6 +105,10 @@ def test_the_lower_clock_is_divided_out_and_named():
     alone = plain_cause(1.2, alternating=True, clock_factor=1.18)
     assert alone is not None
     assert alone.verdict == CLOCK
+    half = plain_cause(1.2, alternating=True, clock_factor=1.18, busy_alone=0.4)
+    assert half is not None
+    assert half.shares[CLOCK] == pytest.approx(0.381, abs=0.002)  # ln(1 + 0.4 · 0.18) / ln 1.2
+    assert half.verdict == UNKNOWN
     quick = plain_cause(1.2, alternating=True, clock_factor=0.99)
     assert quick is not None
     assert quick.verdict == UNKNOWN

@@ -207,7 +207,7 @@ def test_where_time_is_short_pairs_that_did_not_run_are_predicted(lab):
 
 def test_no_time_for_probes_is_told_and_clock_and_memory_still_judge(lab):
     of, jobs = laboratory(lab, minutes=2.0)
-    performer = Divided()
+    performer = Divided(together_mhz=1200.0)
     performer.perform(of.round((jobs[1], jobs[2]), "processes"))
     of.course.spent_s = of.course.context.budget_s - 10.0
     assert performer.perform(sensitivities(of, jobs, "processes")) is None
@@ -216,7 +216,7 @@ def test_no_time_for_probes_is_told_and_clock_and_memory_still_judge(lab):
     told = [p for p in performer.points if p.metric == "co_run_cause"]
     assert told
     assert {p.extra["by_probes"] for p in told} == {False}
-    assert {p.extra["verdict"] for p in told} == {"unknown"}
+    assert {p.extra["verdict"] for p in told} == {"clock"}
 
 
 def test_a_probe_that_cannot_run_is_left_out(lab):
