@@ -15,6 +15,7 @@ from gputuner.gui.results import figure, of_metric, point_hint
 from gputuner.gui.theme import Theme
 from gputuner.language import contention as words
 from gputuner.language import numbers, sentences
+from gputuner.language.contention_tables import null_lines
 from gputuner.language.words import _
 from gputuner.model.points import Flag, Point
 
@@ -237,8 +238,8 @@ def gain_hint(point: Point) -> str:
 
 
 def claim_words(points: Sequence[Point]) -> str:
-    """What the figures say of the claim on three EDSR trainings; empty where none were run."""
-    return "\n".join(words.claim(found) for found in claims_of(points))
+    """What the figures say of the claim on three EDSR trainings, and of the method itself; empty where neither ran."""
+    return "\n".join([*map(words.claim, claims_of(points)), *null_lines(points)])
 
 
 def cause_groups(points: Sequence[Point], theme: Theme) -> list[ShareGroup]:

@@ -3,8 +3,9 @@
 
 from collections.abc import Sequence
 
+from gputuner.gui.results_pairs import pair_markdown
 from gputuner.gui.results_text import origin_lines
-from gputuner.language.contention_tables import alone_table, cause_table, gain_table, together_table
+from gputuner.language.contention_tables import alone_table, cause_table, gain_table, predicted_table, together_table
 from gputuner.language.tables import Table, markdown
 from gputuner.model.points import Point
 
@@ -17,6 +18,12 @@ def mixes_markdown(points: Sequence[Point]) -> str:
 def causes_markdown(points: Sequence[Point]) -> str:
     """What each job loses time at."""
     return _together(points, cause_table(points))
+
+
+def pairs_markdown(points: Sequence[Point], mode: str) -> str:
+    """The matrix, and how well it is predicted."""
+    told = predicted_table(points)
+    return "\n".join([pair_markdown(points, mode), *([markdown(told)] if told.rows else [])])
 
 
 def _together(points: Sequence[Point], *tables: Table) -> str:

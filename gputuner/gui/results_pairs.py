@@ -19,6 +19,8 @@ from gputuner.model.points import Point
 PAIR = 2
 MODEL = "pressure"
 """The model of the predicted cells; others are printed beside it in the report only."""
+SLICES = "slices"
+"""The probe whose curves are told apart by the length of their bursts."""
 SYMBOLS = ("o", "s", "t1", "d", "star")
 
 Pair = tuple[str, str]
@@ -163,6 +165,12 @@ def pressure_series(points: Sequence[Point], metric: str, of: Probed, theme: The
         if here == (of.label, of.mode):
             key = str(point.params.get("probe", "")), figure(point.params.get("burst_ms"))
             curves.setdefault(key, []).append(point)
+    whole = curves.get((SLICES, None), [])
+    bursts = [found for (probe, burst), found in curves.items() if probe == SLICES and burst is not None]
+    for found in bursts:  # what never pauses is the end of each of them, however long its bursts are
+        found += whole
+    if bursts:
+        curves.pop((SLICES, None), None)
     return [
         Series(
             name=words.probe(probe) if burst is None else f"{words.probe(probe)} {numbers.number(burst)} ms",

@@ -103,6 +103,23 @@ def test_a_curve_for_each_probe(contention):
     assert len({(curve.colour, curve.symbol) for curve in curves}) == len(curves)
 
 
+def test_what_never_pauses_ends_the_curve_of_every_burst(contention):
+    label = {"job_label": "edsr:batch=8", "probe": "slices", "mode": "processes"}
+    told = [(0.25, 0.5), (0.5, 0.5), (0.25, 5.0), (0.5, 5.0), (1.0, None)]
+    points = [
+        contention.point(
+            "pressure_sensitivity",
+            "edsr",
+            1 + dial,
+            {**label, "dial": dial, **({} if ms is None else {"burst_ms": ms})},
+        )
+        for dial, ms in told
+    ]
+    curves = pressure_series(points, "pressure_sensitivity", probed(points)[0], LIGHT)
+    assert [[dot.x for dot in curve.dots] for curve in curves] == [[0.25, 0.5, 1.0]] * 2
+    assert [curve.name.split()[-2] for curve in curves] == ["0.5", "5"]
+
+
 def test_the_claim_on_three_edsr_is_told_where_they_ran(contention):
     assert claim_words(contention.pair_points()) == ""
     assert "EDSR" in claim_words(contention.mix_points((("edsr", 8),) * 3, (1.67,) * 3))

@@ -16,8 +16,8 @@ from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.pair_matrix import PairMatrix
 from gputuner.gui.plots.share_bars import ShareBars
 from gputuner.gui.results_contention import cause_groups, claim_words, gain_groups, slowdown_groups
-from gputuner.gui.results_contention_text import causes_markdown, mixes_markdown
-from gputuner.gui.results_pairs import pair_markdown, pair_modes, pair_table
+from gputuner.gui.results_contention_text import causes_markdown, mixes_markdown, pairs_markdown
+from gputuner.gui.results_pairs import MODEL, pair_modes, pair_table
 from gputuner.gui.results_text import markdown
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
@@ -32,6 +32,8 @@ MATRIX = 3
 """From so many different jobs in pairs on the matrix is what the run was made for."""
 CURVES = ("pressure_sensitivity", "pressure_exerted")
 """Figures that are seen in curves alone."""
+UNLISTED = (*CURVES, "pressure_calibration")
+"""Figures that the table leaves out: curves, and what probes do to each other."""
 
 
 class ContentionPictures(Pictures):
@@ -124,7 +126,7 @@ class ContentionPictures(Pictures):
         shown = next(name for name, page in self._pages.items() if page is self.current)
         match shown:
             case "pairs":
-                return pair_markdown(facts.points, self.pairs.mode)
+                return pairs_markdown(facts.points, self.pairs.mode)
             case "slowdown":
                 return mixes_markdown(facts.points)
             case "causes":
@@ -141,8 +143,10 @@ class ContentionPictures(Pictures):
 
 
 def listed_figures(points: list[Point]) -> list[Point]:
-    """The figures that the table has, of those told anew the last; those of curves are seen in their picture."""
-    return [point for point in newest(points) if point.metric not in CURVES]
+    """The figures that the table has, of those told anew the last, of predictions those of the program's own model."""
+    return [
+        point for point in newest(points) if point.metric not in UNLISTED and point.params.get("model", MODEL) == MODEL
+    ]
 
 
 class BesideEachOther(QWidget):

@@ -13,7 +13,7 @@ from gputuner.language import sentences
 from gputuner.language.words import _, listed
 from gputuner.model.points import Point
 
-INTERVAL, REMARKS = 640, 480
+INTERVAL, REMARKS = 480, 700
 """Below these widths in pixels the table has no intervals, and no remarks."""
 
 
@@ -25,7 +25,7 @@ def contention_result(theme: Theme) -> ResultView:
         picture_of_figure=contention_picture_of_figure,
         columns=[
             Column(_("Figure"), 0),
-            Column(_("Value"), 12, right=True),
+            Column(_("Value"), 14, right=True),
             Column(_("95 % interval"), 11, right=True),
             Column(_("Remarks"), 14),
         ],
