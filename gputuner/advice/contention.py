@@ -51,8 +51,8 @@ def contention_rules(evidence: Evidence) -> list[Advice]:
         others = [mix for mix in others if mix.jobs > 2]
     for label in dict.fromkeys(mix.label.split("+")[0] for mix in plain if mix.alike):
         found += _how_many(evidence, [mix for mix in plain if mix.alike and mix.label.split("+")[0] == label])
-    for mix in others:
-        found += _together(evidence, mix)
+    for label in dict.fromkeys(mix.label for mix in others):  # in the way of sharing that does most
+        found += _together(evidence, max((mix for mix in others if mix.label == label), key=_gain))
     return [*found, *way_rules(evidence, known)]
 
 

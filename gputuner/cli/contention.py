@@ -10,7 +10,7 @@ from gputuner.cli import contention_results
 from gputuner.cli.contention_commands import confirm, parse
 from gputuner.cli.context import Injected
 from gputuner.cli.experiment import in_turn, run
-from gputuner.cli.options import Options
+from gputuner.cli.options import Options, check_range
 from gputuner.cli.output import Output
 from gputuner.cli.planned import dry_run
 from gputuner.cli.streams import last_words
@@ -44,6 +44,8 @@ YES = N_("With --command: do not ask before your commands are started and ended 
 UNDER_MPS = N_("With --command: the commands may run under MPS, where a fatal fault in one ends all.")
 MINUTES, LONG_MINUTES = 4.0, 10.0
 """Time budgets: of a mix, and with probes or a matrix."""
+AT_ONCE = (2.0, 32.0)
+"""Jobs at once."""
 STAND_IN = ("resnet50",)
 PRIORITIES = {"high": -1, "normal": 0}
 
@@ -90,6 +92,9 @@ def contend(
     from gputuner.experiments.contention import Contend
 
     options.check(experiment=True)
+    if count:
+        check_range("--jobs", count, AT_ONCE, "")
+    check_range("--max-jobs", max_jobs, AT_ONCE, "")
     _check_together(matrix=matrix, null=null, count=count, causes=causes, command=bool(command), yes=yes)
     commands = parse(command)
     usual = LONG_MINUTES if causes or matrix else MINUTES

@@ -125,7 +125,8 @@ class AskedJob:
 
     def _label(self, name: str, batch: int) -> str:
         others = (f"{key}={_told(value)}" for key, value in sorted(self.settings.items()) if key != "batch")
-        return f"{name}:{','.join((f'batch={batch}', *others))}"
+        plain = name.replace("+", "_").replace(",", "_")  # signs that a mix is told with
+        return f"{plain}:{','.join((f'batch={batch}', *others))}"
 
 
 class Labelled(Protocol):

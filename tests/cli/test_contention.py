@@ -1,0 +1,63 @@
+"""``contend``: how its options become a spec, and what is refused in a sentence."""
+
+import pytest
+
+from gputuner.cli.contention import modes_of, percentages_of, priorities_of
+from gputuner.model.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nothing",), "no built-in training nothing"),
+        (("edsr:batch=0",), "batch"),
+        (("edsr:colour=red",), "no setting colour"),
+        (("edsr", "bert", "--jobs", "2"), "--jobs"),
+        (("edsr", "--jobs", "1"), "--jobs"),
+        (("edsr", "--max-jobs", "99"), "--max-jobs"),
+        (("edsr", "--mode", "threads"), "no mode threads"),
+        (("edsr", "--mode", ","), "processes, mps, streams"),
+        (("edsr", "--mode", "mps", "--thread-percentage", "many"), "percentage"),
+        (("edsr", "--thread-percentage", "50"), "mps"),
+        (("edsr", "--priority", "low"), "high or normal"),
+        (("edsr", "--priority", "high"), "streams"),
+        (("edsr", "--matrix"), "two or more"),
+        (("edsr", "bert", "--matrix", "--jobs", "2"), "--jobs"),
+        (("edsr", "--null", "--causes"), "--causes"),
+        (("edsr", "--yes"), "--command"),
+        (("missing.py:make",), "no file missing.py"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(program, words, said):
+    told = program("contend", *words)
+    assert told.code == 2
+    assert said in told.err
+    assert "Traceback" not in told.err
+
+
+def test_without_a_job_it_is_the_default_of_tune(program):
+    program("contend")
+    spec = program.setup.started[0][0]
+    assert (spec.jobs, spec.count, spec.modes, spec.minutes) == (("resnet50",), 0, ("processes",), 4.0)
+
+
+def test_options_reach_the_spec(program):
+    program(
+        "contend", "edsr:batch=4", "bert", "--mode", "streams,mps", "--priority", "high,normal", "--thread-percentage",
+        "30,70", "--causes", "--fixed-batch",
+    )  # fmt: skip
+    spec = program.setup.started[0][0]
+    assert (spec.jobs, spec.modes) == (("edsr:batch=4", "bert"), ("streams", "mps"))
+    assert (spec.priorities, spec.thread_percentages) == ((-1, 0), (30, 70))
+    assert (spec.causes, spec.fixed_batch, spec.minutes) == (True, True, 10.0)
+
+
+def test_ways_of_sharing_are_each_taken_once():
+    assert modes_of(" mps, processes,mps") == ("mps", "processes")
+
+
+@pytest.mark.parametrize("text", ["-5", "5.5", "½", "x"])
+def test_a_percentage_is_a_whole_number(text):
+    with pytest.raises(UsageError):
+        percentages_of(text)
+    assert percentages_of("") == priorities_of("") == ()
