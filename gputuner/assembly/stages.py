@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gputuner.assembly.children import child_command
+from gputuner.assembly.control import open_control, simulated_control
 from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.engine.mps import Mps, OwnMps
@@ -43,7 +44,7 @@ def wall_stage(
     def mps(card: CardInfo, data_dir: Path | None) -> Mps | str:
         return obstacle(card, host()) or OwnMps(device_uuid(card), data_dir, child_command())
 
-    return WallStage(
+    stage = WallStage(
         feed,
         host=host,
         command=command,
@@ -56,6 +57,8 @@ def wall_stage(
             lambda card: command_environment(device_uuid(card), os.environ),
         ),
     )
+    stage.open_control = open_control
+    return stage
 
 
 def simulated_stage(
@@ -77,7 +80,9 @@ def simulated_stage(
             return SimulatedTogether(alone, worker_id, own, [cards.card(peer) for peer in peers])
         return SimulatedStreams(alone, worker_id, own, seed)
 
-    return SimulatedStage(clock, cards, worker, host, rates.fast_hz)
+    stage = SimulatedStage(clock, cards, worker, host, rates.fast_hz)
+    stage.open_control = lambda: simulated_control(cards)
+    return stage
 
 
 def replayed_stage(feed: ReplayFeed) -> Stage:

@@ -16,6 +16,7 @@ from gputuner.engine.peers import Peers
 from gputuner.engine.performer import Performer
 from gputuner.engine.safety import SafetyWatch
 from gputuner.engine.sensors import SensorWatch
+from gputuner.engine.settings import Settings
 from gputuner.engine.sharing import Sharing
 from gputuner.engine.stage import Stage
 from gputuner.engine.teller import Teller
@@ -59,6 +60,7 @@ class Performance:
     _ending: dict[str, object] = field(default_factory=lambda: {})
     _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
     _follower: Follower | None = None
+    _settings: Settings | None = None
 
     def run(self) -> None:
         """Perform, end all workers on every path, and tell how it ended."""
@@ -68,6 +70,7 @@ class Performance:
         users = self.options.users_mps
         sharing = Sharing(self.stage, loop, workers, card, self.teller.tell, self.data_dir, users)
         peers = Peers(self.stage.cards, self.stage.processes, self.data_dir)
+        self._settings = Settings(self.stage, card, self.teller.tell)
         try:
             found = self._start(card)
             if self.spec.needs_worker:
@@ -85,6 +88,7 @@ class Performance:
             self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, text)
         finally:
             self._end_workers(workers)
+            self._ending["settings_restored"] = self._settings.end()
             self._end_sharing(sharing)
             peers.keep(())
             self.teller.end(**self._ending)
@@ -146,7 +150,7 @@ class Performance:
             commands=commands_of(self.spec, self.logs),
             sharing=sharing,
         )
-        self._perform(Performer(loop, trials, self._tell, self.shared), context, loop)
+        self._perform(Performer(loop, trials, self._tell, self.shared, settings=self._settings), context, loop)
 
     def _watch(self, card: CardInfo, loop: Loop, found: Fingerprint) -> None:
         context = PlanContext(

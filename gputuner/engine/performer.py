@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from gputuner.engine.loop import Interrupted, Loop
 from gputuner.engine.progress import Progress
+from gputuner.engine.settings import Settings
 from gputuner.engine.trials import Trials
 from gputuner.model.events import (
     AdviceGiven,
@@ -27,7 +28,9 @@ from gputuner.model.steps import (
     Lost,
     OutOfMemory,
     Plan,
+    Refused,
     Report,
+    Set,
     Settle,
     Step,
     StepResult,
@@ -45,6 +48,7 @@ SETTLED_C = 0.5
 SETTLED_OVER_S = 5.0
 RESULT_NAMES: dict[type[StepResult], str] = {
     Done: "done",
+    Refused: "refused",
     Followed: "done",
     OutOfMemory: "out_of_memory",
     UserCodeFailed: "user_code_failed",
@@ -64,11 +68,13 @@ class Performer:
         tell: Callable[..., None],
         shared: bool,
         follow: Callable[[], StepResult] | None = None,
+        settings: Settings | None = None,
     ) -> None:
         """``tell(EventClass, **fields)`` stores and passes on; ``shared`` marks every point.
 
-        ``follow`` follows the user's command.
+        ``follow`` follows the user's command. ``settings`` changes what a plan sets.
         """
+        self._settings = settings
         self._loop = loop
         self._trials = trials
         self._tell = tell
@@ -107,6 +113,8 @@ class Performer:
                 first = step.works[0]
                 params: dict[str, Scalar] = {**first.params, "jobs": len(step.works)}
                 return self._timed(step.label, params, _expected_s(first), lambda: self._work(step))
+            case Set():
+                return Refused(code="control_not_offered") if self._settings is None else self._settings.apply(step)
             case Settle():
                 return self._timed(step.label, {}, step.at_most_s, lambda: self._settle(step.at_most_s))
             case Watch():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from gputuner.devices.control_client import Control
 from gputuner.devices.protocol import CardSource, Clock
 from gputuner.devices.simulated_clock import SimulatedClock
 from gputuner.engine import mps_ground
@@ -125,6 +126,8 @@ class SimulatedStage:
 
     clock_kind = ClockKind.SIMULATED
     origin = Origin.SIMULATED
+    open_control: Callable[[], Control] | None = None
+    """The way to the settings of its cards."""
 
     def __init__(
         self,

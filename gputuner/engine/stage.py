@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from gputuner.devices.control_client import Control
 from gputuner.devices.protocol import Clock, WallClock
 from gputuner.engine.commanded import CommandedProcess
 from gputuner.engine.inbox import Inbox, Item, TickArrived, WallInbox
@@ -125,6 +126,8 @@ class WallStage:
     """Real cards on the host's clock: the shared feed, and workers as child processes."""
 
     clock_kind = ClockKind.WALL
+    open_control: Callable[[], Control] | None = None
+    """The way to the settings of its cards, where there is one."""
 
     def __init__(
         self,

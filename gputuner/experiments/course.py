@@ -17,6 +17,7 @@ from gputuner.model.steps import (
     Followed,
     Lost,
     OutOfMemory,
+    Refused,
     Report,
     Settle,
     Step,
@@ -85,11 +86,11 @@ class Course:
             work = replace(work, budget_s=min(work.budget_s, max(LEAST_BUDGET_S, TRIAL_SHARE * self.left_s)))
         result = yield work
         self._count(result, cost_s)
-        if not isinstance(result, Stopped | Cancelled | Followed):  # a work is performed, never followed
+        if not isinstance(result, Stopped | Cancelled | Followed | Refused):  # a work is neither followed nor set
             self.last = result
         self.conditions = result.conditions if isinstance(result, Done) else None
         match result:
-            case Stopped() | Cancelled() | Followed():
+            case Stopped() | Cancelled() | Followed() | Refused():
                 raise RunEnds
             case Lost(message=message, killed=killed):
                 self._fresh = True

@@ -61,6 +61,7 @@ STEPS: dict[str, str] = {
 
 RESULTS: dict[str, str] = {
     "done": N_("done"),
+    "refused": N_("not set"),
     "out_of_memory": N_("does not fit in memory"),
     "user_code_failed": N_("cannot run here"),
     "lost": N_("the measuring process was lost"),

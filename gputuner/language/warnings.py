@@ -8,6 +8,8 @@ from gputuner.language.contention_commands import WARNINGS as COMMANDS
 from gputuner.language.contention_words import PROBES
 from gputuner.language.contention_words import STAGES as CONTENTION_STAGES
 from gputuner.language.contention_words import WARNINGS as CONTENTION
+from gputuner.language.control import TOLD as CONTROL
+from gputuner.language.control import named as set_named
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
@@ -115,7 +117,7 @@ _VISIBLE: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = (
-    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS
+    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS | CONTROL
 )
 
 STAGES: dict[str, str] = {
@@ -139,7 +141,7 @@ def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
     code = f"{code}:needed" if code in ("does_not_fit", "contend_memory_ends") and "needed_bytes" in params else code
-    params = loading_named(params) if code in LOADING else params
+    params = loading_named(params) if code in LOADING else set_named(params) if code in CONTROL else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:
         sides = _sides(params) if code == "sources_disagree" else switched(params) if code in SWITCHES else {}

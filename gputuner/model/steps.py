@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo
+from gputuner.model.control import Setting, Value
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import Sample
@@ -148,6 +149,19 @@ class Together:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Set:
+    """Change a setting of the run's card; when the run ends, however it does, what was found is put back.
+
+    ``may_forget``: go on where what stands there cannot be read (clock locks, fans set by hand) and would be lost.
+    The outcome is ``Done`` or ``Refused``.
+    """
+
+    setting: Setting
+    value: Value
+    may_forget: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
     """Idle until the core temperature moves less than 0.5 °C over 5 s, at most ``at_most_s``."""
 
@@ -207,7 +221,7 @@ class Total:
     known: bool = True
 
 
-Step = Work | Together | Settle | Watch | Follow | Report | Advise | Warn | Total
+Step = Work | Together | Set | Settle | Watch | Follow | Report | Advise | Warn | Total
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,6 +295,14 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A setting was not changed: out of range, not offered, no permission. ``code`` and ``params`` are the error's."""
+
+    code: str
+    params: dict[str, Scalar] = field(default_factory=lambda: {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
     """The command has ended: what its processes told of their trainings, and what it used."""
 
@@ -351,5 +373,5 @@ class Cancelled:
     """The user cancelled or the time budget of the run is used up; the run ends after this."""
 
 
-StepResult = Done | Followed | OutOfMemory | UserCodeFailed | Lost | Stopped | Cancelled
+StepResult = Done | Refused | Followed | OutOfMemory | UserCodeFailed | Lost | Stopped | Cancelled
 Plan = Generator[Step, StepResult, None]
