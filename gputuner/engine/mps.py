@@ -21,7 +21,7 @@ from typing import Protocol
 
 import psutil
 
-from gputuner.engine.mps_daemon import PIPE, PROGRAM, Daemon, MpsError
+from gputuner.engine.mps_daemon import PIPE, PROGRAM, Daemon, MpsFailed
 from gputuner.engine.mps_keeper import ARGUMENT, READY
 from gputuner.model.steps import Variables
 
@@ -41,7 +41,7 @@ class Mps(Protocol):
         """Let it run; nothing where it does already.
 
         Raises:
-            MpsError: it cannot be had.
+            MpsFailed: it cannot be had.
         """
         ...
 
@@ -53,7 +53,7 @@ class Mps(Protocol):
         """Whether all these processes are clients of it.
 
         Raises:
-            MpsError: it does not answer.
+            MpsFailed: it does not answer.
         """
         ...
 
@@ -116,9 +116,9 @@ class OwnMps:
                 self._prepare()
                 assert self._daemon is not None
                 self._daemon.start(self._card)
-            except (OSError, MpsError) as err:
+            except (OSError, MpsFailed) as err:
                 self._end()
-                raise err if isinstance(err, MpsError) else MpsError("not_started", str(err)) from err
+                raise err if isinstance(err, MpsFailed) else MpsFailed("not_started", str(err)) from err
 
     def variables(self, percentage: int | None) -> Variables:
         """Its folders, and the client's share."""
@@ -132,7 +132,7 @@ class OwnMps:
 
     def quiet(self, pid: int) -> None:
         """``terminate_client``."""
-        with self._one, contextlib.suppress(MpsError):
+        with self._one, contextlib.suppress(MpsFailed):
             if self._daemon is not None:
                 self._daemon.quiet(pid)
 
@@ -260,7 +260,7 @@ def _keeper(command: Sequence[str]) -> "subprocess.Popen[bytes]":
     """Start the keeper; returns once it waits.
 
     Raises:
-        MpsError: it does not start.
+        MpsFailed: it does not start.
     """
     keeper = subprocess.Popen(
         list(command),
@@ -273,7 +273,7 @@ def _keeper(command: Sequence[str]) -> "subprocess.Popen[bytes]":
     said = keeper.stdout.readline().decode().strip()
     if said != READY:
         _close(keeper)
-        raise MpsError("not_started", "the process that watches over it does not start")
+        raise MpsFailed("not_started", "the process that watches over it does not start")
     return keeper
 
 

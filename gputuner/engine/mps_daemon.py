@@ -27,7 +27,7 @@ GONE_S = 3.0
 PAUSE_S = 0.1
 
 
-class MpsError(Exception):
+class MpsFailed(Exception):
     """The daemon cannot do what it was asked; ``code`` says why.
 
     ``not_started``: it did not start. ``refused``: it answers, but with an error. ``wedged``: it does not answer.
@@ -59,20 +59,20 @@ class Daemon:
         """Start it for one card (UUID); returns once it answers.
 
         Raises:
-            MpsError: ``not_started`` or ``wedged``.
+            MpsFailed: ``not_started`` or ``wedged``.
         """
         for folder in (self.pipe, self.log):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         code, said = self._run(["-d"], "", {"CUDA_VISIBLE_DEVICES": card})
         if code != 0:
-            raise MpsError("not_started", said or f"exit code {code}")
+            raise MpsFailed("not_started", said or f"exit code {code}")
         self.servers()
 
     def servers(self) -> list[int]:
         """Process numbers of its servers; none before the first client came.
 
         Raises:
-            MpsError: it refuses or does not answer.
+            MpsFailed: it refuses or does not answer.
         """
         return _numbers(self._command("get_server_list"))
 
@@ -80,7 +80,7 @@ class Daemon:
         """Process numbers of each server and its client.
 
         Raises:
-            MpsError: it refuses or does not answer.
+            MpsFailed: it refuses or does not answer.
         """
         return [
             (server, client)
@@ -92,7 +92,7 @@ class Daemon:
         """End all work of a client on the card, so that it may be killed; False: it is none.
 
         Raises:
-            MpsError: it refuses or does not answer.
+            MpsFailed: it refuses or does not answer.
         """
         server = next((server for server, pid in self.clients() if pid == client), None)
         if server is None:
@@ -112,7 +112,7 @@ class Daemon:
                     self._command(f"terminate_client {server} {client}")
                 self._command(f"quit -t {QUIT_S}", QUIT_S)
                 well = self._gone()
-            except MpsError:
+            except MpsFailed:
                 well = False
         for process in self._members():
             _kill(process)
@@ -155,7 +155,7 @@ class Daemon:
     def _command(self, line: str, extra_s: float = 0.0) -> str:
         code, said = self._run([], line + "\n", {}, extra_s)
         if code != 0:
-            raise MpsError("refused", said or f"exit code {code}")
+            raise MpsFailed("refused", said or f"exit code {code}")
         return said
 
     def _run(self, arguments: list[str], text: str, more: Mapping[str, str], extra_s: float = 0.0) -> tuple[int, str]:
@@ -177,9 +177,9 @@ class Daemon:
                 return done.returncode, said.read().decode(errors="replace").strip()
         except subprocess.TimeoutExpired as err:
             self._wedged = True
-            raise MpsError("wedged", f"no answer to {text.strip() or 'its start'} in {err.timeout:g} s") from err
+            raise MpsFailed("wedged", f"no answer to {text.strip() or 'its start'} in {err.timeout:g} s") from err
         except OSError as err:
-            raise MpsError("not_started", str(err)) from err
+            raise MpsFailed("not_started", str(err)) from err
 
 
 def _numbers(said: str) -> list[int]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from gputuner.engine import mps_ground
 from gputuner.engine.loop import Loop
 from gputuner.engine.mps import Mps, UsersMps, runtime_of, sweep
-from gputuner.engine.mps_daemon import PIPE, MpsError
+from gputuner.engine.mps_daemon import PIPE, MpsFailed
 from gputuner.engine.stage import Stage
 from gputuner.engine.workers import Workers
 from gputuner.model.cards import CardInfo
@@ -62,17 +62,17 @@ class Sharing:
         if self._stage.clock_kind is ClockKind.WALL:
             folder = self._data_dir
             if folder is not None and (left := self._aside(lambda: sweep(folder))):
-                self._warn("mps_stale", daemons=left)
+                self._note("mps_stale", daemons=left)
             if not self._card.is_cpu and mps_ground.users_pipe() is not None:
                 self._workers.variables = self._past_mps()
                 if not self._users_mps:
-                    self._warn("mps_users_daemon")
+                    self._note("mps_users_daemon")
         try:
             self._workers.take()
         except DeviceError as err:
             if not mps_ground.speaks_of_mps(str(err), err.params.get("error_code")):
                 raise
-            self._warn("mps_cannot_connect", message=str(err))
+            self._note("mps_cannot_connect", message=str(err))
             self._workers.end_where(lambda _: True)
             self._workers.variables = self._past_mps()
             self._workers.take()
@@ -99,16 +99,16 @@ class Sharing:
         """Make sure that these workers are clients, and that the server answers.
 
         Raises:
-            MpsError: they are not, or it does not.
+            MpsFailed: they are not, or it does not.
         """
         mps = self._mps
         assert mps is not None, "MPS runs"
         if not self._aside(lambda: mps.serves(pids)):
-            raise MpsError("not_clients", "CUDA runs in the workers, but past the daemon")
+            raise MpsFailed("not_clients", "CUDA runs in the workers, but past the daemon")
 
-    def give_up(self, err: MpsError) -> None:
+    def give_up(self, err: MpsFailed) -> None:
         """Tell why, and end clients and daemon; steps that want MPS run as processes from here on."""
-        self._warn(f"mps_{err.code}", message=str(err))
+        self._note(f"mps_{err.code}", message=str(err))
         self._given_up = True
         self.end()
 
@@ -119,13 +119,13 @@ class Sharing:
         self._workers.end_where(lambda kind: any(name == PIPE for name, _ in kind.environment))
         self._running = False
         if not self._aside(self._mps.end):
-            self._warn("mps_killed")
+            self._note("mps_killed")
 
     def close(self) -> None:
         """The run is over, its workers too: nothing of MPS stays, whatever was interrupted before."""
         self._running = False
         if self._mps is not None and not self._aside(self._mps.end):
-            self._warn("mps_killed")
+            self._note("mps_killed")
 
     def _start(self) -> bool:
         if self._given_up:
@@ -138,7 +138,7 @@ class Sharing:
         self._running = True
         try:
             self._aside(self._mps.start)
-        except MpsError as err:
+        except MpsFailed as err:
             self.give_up(err)
             return False
         return True
@@ -153,7 +153,7 @@ class Sharing:
         else:
             found = self._stage.mps(self._card, self._data_dir)
         if isinstance(found, str):
-            self._warn("mps_unavailable", reason=found)
+            self._note("mps_unavailable", reason=found)
             return None
         return found
 
@@ -168,7 +168,7 @@ class Sharing:
             reason = "several_cards"
         if reason is not None and not self._streams_refused:
             self._streams_refused = True
-            self._warn("streams_unavailable", reason=reason)
+            self._note("streams_unavailable", reason=reason)
         return reason is None
 
     def _quiet(self, pid: int) -> None:
@@ -202,5 +202,5 @@ class Sharing:
             raise error[0]
         return answer[0]
 
-    def _warn(self, code: str, **params: str | int) -> None:
+    def _note(self, code: str, **params: str | int) -> None:
         self._tell(Warned, code=code, params=params)

@@ -11,7 +11,7 @@ from gputuner.engine import orders, outcomes
 from gputuner.engine.commanded import Commands
 from gputuner.engine.inbox import FromWorker, WorkerGone
 from gputuner.engine.loop import Loop
-from gputuner.engine.mps_daemon import MpsError
+from gputuner.engine.mps_daemon import MpsFailed
 from gputuner.engine.peer_watch import ConditionsOf
 from gputuner.engine.peers import Peers
 from gputuner.engine.progress import Progress, progress_of
@@ -106,7 +106,7 @@ class Trials:
         self._mode = self._sharing.begin(step)
         try:
             return self._run(step, exactly)
-        except MpsError as err:
+        except MpsFailed as err:
             self._sharing.give_up(err)
         self._mode = "processes"
         return self._run(step, exactly)
@@ -121,7 +121,7 @@ class Trials:
             ids = self._take(step, exactly)
         except (DeviceError, WorkloadError) as err:
             if self._mode == "mps":
-                raise MpsError("cannot_connect", str(err)) from err
+                raise MpsFailed("cannot_connect", str(err)) from err
             if works[0].runtime != "torch":
                 return outcomes.without_kernels(err)
             if err.code != START_FAILED or self._workers.ready_message is None:
@@ -135,7 +135,7 @@ class Trials:
             self._perform(running, step.partly)
         except DeviceError as err:
             if self._mode == "mps":
-                raise MpsError("cannot_connect", str(err)) from err
+                raise MpsFailed("cannot_connect", str(err)) from err
             raise
         finally:
             self._loop.safety.load_ends()

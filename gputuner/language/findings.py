@@ -17,6 +17,29 @@ class FindingWords:
 
 
 FINDINGS: dict[str, FindingWords] = {
+    "mps_fine": FindingWords(what=N_("Jobs can share a card side by side: MPS can be started when asked for.")),
+    "mps_absent_not_linux": FindingWords(
+        what=N_("Jobs that share a card alternate in time slices: MPS is of Linux alone.")
+    ),
+    "mps_absent_wsl": FindingWords(what=N_("Jobs that share a card alternate in time slices: WSL has no MPS.")),
+    "mps_absent_before_volta": FindingWords(
+        what=N_("Jobs that share a card alternate in time slices: MPS is not used on cards before Volta.")
+    ),
+    "mps_absent_program_missing": FindingWords(
+        what=N_("Jobs that share a card alternate in time slices: there is no nvidia-cuda-mps-control for MPS."),
+        remedy=N_("It comes with the driver's compute utilities (Debian, Ubuntu: nvidia-compute-utils-VERSION)."),
+    ),
+    "mps_absent_program_missing_in_container": FindingWords(
+        what=N_("Jobs that share a card alternate in time slices: this container has no nvidia-cuda-mps-control."),
+        remedy=N_("Start it with NVIDIA_DRIVER_CAPABILITIES that include compute and utility."),
+    ),
+    "mps_users": FindingWords(
+        what=N_("An MPS daemon of yours seems to run ({path}); what is measured runs past it unless you say otherwise.")
+    ),
+    "compute_mode_exclusive": FindingWords(
+        what=N_("{card} is in compute mode {mode}: no second process gets a context there."),
+        remedy=N_("`nvidia-smi -c 0` (as administrator) lets several in."),
+    ),
     "driver_fine": FindingWords(what=N_("Driver {driver} (CUDA {cuda}) answers for {cards} card(s).")),
     "driver_missing": FindingWords(
         what=N_("The NVIDIA driver is not installed; only the processor can be measured."),

@@ -18,6 +18,8 @@ from gputuner.language.loading import named as loading_named
 from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
 from gputuner.language.numerics_words import WARNINGS as NUMERICS
+from gputuner.language.sharing_words import WARNINGS as SHARING
+from gputuner.language.sharing_words import particular as particular_sharing
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.switching import STAGES as SWITCH_STAGES
 from gputuner.language.switching import WARNINGS as SWITCHES
@@ -117,7 +119,7 @@ _VISIBLE: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = (
-    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS | CONTROL
+    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS | SHARING | CONTROL
 )
 
 STAGES: dict[str, str] = {
@@ -141,6 +143,7 @@ def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
     code = f"{code}:needed" if code in ("does_not_fit", "contend_memory_ends") and "needed_bytes" in params else code
+    code = particular_sharing(code, params)
     params = loading_named(params) if code in LOADING else set_named(params) if code in CONTROL else params
     table = WARNINGS if code in WARNINGS else ERRORS
     if code in table:

@@ -7,6 +7,7 @@ import pytest
 
 from gputuner.engine import mps_ground
 from gputuner.engine.mps_daemon import Daemon
+from gputuner.language.warnings import WARNINGS
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import Warned
 from gputuner.model.fingerprint import HostFingerprint
@@ -112,3 +113,8 @@ def test_obstacles(tmp_path: Path, card: CardInfo, facts: dict[str, object], pro
 )
 def test_errors_of_mps_are_told_apart(text: str, code: int | None, mps_error: bool):
     assert mps_ground.speaks_of_mps(text, code) is mps_error
+
+
+@pytest.mark.parametrize("code", ["not_started", "refused", "wedged", "not_clients", "cannot_connect"])
+def test_every_way_to_fail_has_words(code: str):
+    assert f"mps_{code}" in WARNINGS
