@@ -136,7 +136,7 @@ def rate_of(trial: Trial, steps: Sequence[float] | None = None) -> float | None:
 def alone_point(
     course: Course, job: "Runnable", mode: Mode, trial: Trial, conditions: Conditions | None, phase: str
 ) -> tuple[Point, ...]:
-    """The rate alone; nothing where it is not known in samples."""
+    """The rate alone, in steps where it is not known in samples; nothing where neither is."""
     params: dict[str, Scalar] = {**job.params(), "phase": phase, "mode": mode}
     return _rate_point(course, job, trial, conditions, params, trial.iteration_s)
 
@@ -156,8 +156,12 @@ def _rate_point(
     steps: tuple[float, ...],
 ) -> tuple[Point, ...]:  # fmt: skip
     samples = trial.work.get("samples")
-    if not samples or not steps:
+    if not steps:
         return ()
+    if not samples:  # a command that draws from no DataLoader
+        return (
+            course.make.rate("train_step_rate", job.name, "steps/s", 1.0, trial, conditions, params, iteration_s=steps),
+        )
     flags = [Flag.IMPLAUSIBLE] if trial.notes.get("loss_finite") is False else []
     work = samples * (1.0 - skipped_share(trial))
     return (

@@ -14,6 +14,8 @@ from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 SOLO = ("alone", "alone_between", "alone_after")
+RATES = ("train_throughput", "train_step_rate")
+"""In samples; of a command whose samples are not seen, in steps."""
 LEAST_SHARE = 0.01
 """Smaller shares of a slowdown are not told."""
 UNTOLD = frozenset({Flag.FEW_SAMPLES})
@@ -24,7 +26,7 @@ def alone_table(points: Sequence[Point]) -> Table:
     """Each job alone: rate over all of its solo runs, how far these differ, step times, memory, power."""
     groups: dict[str, list[Point]] = {}
     for point in points:
-        if point.metric == "train_throughput" and point.params.get("phase") in SOLO:
+        if point.metric in RATES and point.params.get("phase") in SOLO:
             groups.setdefault(job(point.workload, point.params), []).append(point)
     rows = [(name, *_alone(found)) for name, found in groups.items()]
     headers = (_("job"), _("rate alone"), _("runs"), _("they differ by"), _("memory"), _("power"))
@@ -68,8 +70,10 @@ def _numbered(each: Mix, point: Point) -> str:
 def _beside(point: Point) -> tuple[str, ...]:
     extra, spread = point.extra, point.spread
     low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
+    rate, step_s = extra.get("rate_together"), extra.get("step_median_s")
+    steps = _told(1.0 / step_s, "steps/s") if isinstance(step_s, float) and step_s > 0 else ""
     return (
-        _told(extra.get("rate_together"), "samples/s"),
+        _told(rate, "samples/s") if rate is not None else steps,
         ratio(point.value, low, high),
         f"{number(p95)} ×" if isinstance(p95 := extra.get("step_p95_over_median"), float) else "",
         _told(extra.get("allocated_peak_bytes"), "bytes"),

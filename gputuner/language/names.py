@@ -132,6 +132,7 @@ READINGS: dict[str, str] = {
 METRICS: dict[str, str] = {
     "matmul_rate": N_("matrix multiplication"),
     "copy_bandwidth": N_("memory copy (read + written)"),
+    "train_step_rate": N_("training steps"),
     "train_throughput": N_("training rate"),
     "prefill_rate": N_("prompt reading rate"),
     "decode_rate": N_("token writing rate"),

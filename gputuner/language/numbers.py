@@ -23,7 +23,14 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "C": ((1.0, "°C"),),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
 }
-_LABELS = {"samples/s": N_("samples/s"), "tokens/s": N_("tokens/s"), "samples": N_("samples"), "": "", "1": ""}
+_LABELS = {
+    "samples/s": N_("samples/s"),
+    "tokens/s": N_("tokens/s"),
+    "samples": N_("samples"),
+    "steps/s": N_("steps/s"),
+    "": "",
+    "1": "",
+}
 
 
 def number(value: float, digits: int = 3) -> str:

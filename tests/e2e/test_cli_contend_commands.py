@@ -22,9 +22,10 @@ def write(**line):
     with open(record, "a") as file:
         file.write(json.dumps(line) + chr(10))
 write(k="hello", pid=os.getpid(), t=time.time())
+samples = 40 if len(sys.argv) == 1 else 0
 while True:
     time.sleep(0.1)
-    write(k="window", t=time.time(), steps=5, training_s=0.1, step_us=[20000] * 5, samples=40)
+    write(k="window", t=time.time(), steps=5, training_s=0.1, step_us=[20000] * 5, samples=samples)
 """
 """Writes what the hooks would of a training of 20 ms a step, and leaves a child behind."""
 
@@ -61,6 +62,11 @@ def test_two_commands_at_once_each_between_runs_alone(fresh, script, tmp_path):
     assert told[0]["params"]["mix"] == "train.py+train.py#2"
     for point in told:
         assert point["value"] == pytest.approx(1.0, abs=0.01), "what these tell is the same alone and together"
+    rates = {point["workload"]: point for point in document["points"] if point["params"].get("phase") == "alone"}
+    assert (rates["train.py"]["metric"], rates["train.py"]["unit"]) == ("train_throughput", "samples/s")
+    assert rates["train.py"]["value"] == pytest.approx(400.0, rel=0.01)
+    assert (rates["train.py#2"]["metric"], rates["train.py#2"]["unit"]) == ("train_step_rate", "steps/s")
+    assert rates["train.py#2"]["value"] == pytest.approx(50.0, rel=0.01)
     assert "hunter2" not in ended.out + ended.err
     logs = Path(document["session_path"]).with_suffix(".output")
     assert {file.name for file in logs.iterdir()} >= {"1-1.log", "1-2.log", "2-1.log", "2-2.log"}
