@@ -33,8 +33,8 @@ def right(probe: str, alternating: bool) -> set[str]:
 
 @pytest.mark.parametrize("mode", ["processes", "mps"])
 def test_pairs_of_probes_are_told_apart(playground, mode):
-    verdicts = [verdict for seed in range(3) for verdict in told_apart(playground, mode, seed)]
-    assert len(verdicts) >= 140
+    verdicts = [verdict for seed in range(2) for verdict in told_apart(playground, mode, seed)]
+    assert len(verdicts) >= 95
     assert sum(verdicts) / len(verdicts) >= RIGHT_SHARE
 
 
