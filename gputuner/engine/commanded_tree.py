@@ -72,15 +72,22 @@ class Tree:
 
         ``stubborn`` is told of those that are to be killed, and says how long (s) they still have to end.
         """
-        signal_all(self.pid, self._left(), signal.SIGTERM)
+        self._signal(signal.SIGTERM)
         self._await(grace_s, hurry)
         if self._lives():
             self._await(stubborn([each.pid for each in self._left()]), hurry)
         until_s = time.monotonic() + KILLED_S
         while self._lives() and time.monotonic() < until_s:
-            signal_all(self.pid, self._left(), SIGKILL)
+            self._signal(SIGKILL)
             time.sleep(POLL_S)
         self._reap()
+
+    def _signal(self, number: int) -> None:
+        """To all that is left, and to the command's group while its number cannot be another's."""
+        self._reap()
+        left = self._left()
+        there = self._exit_code is None or in_group(self.pid, left)
+        signal_all(self.pid if there else None, left, number)
 
     def _await(self, seconds: float, hurry: Callable[[], bool]) -> None:
         until_s = time.monotonic() + seconds
@@ -120,7 +127,7 @@ def sweep(group: int | None, mark: Mark) -> int:
     ``group``: the command's process group where it was told.
     """
     left = marked(mark)
-    signal_all(None if group is None or not _ours(group, mark) else group, left, SIGKILL)
+    signal_all(group if group is not None and in_group(group, left) else None, left, SIGKILL)
     return len(left)
 
 
@@ -144,10 +151,12 @@ def signal_all(group: int | None, processes: Iterable[psutil.Process], number: i
             process.send_signal(number)
 
 
-def _ours(group: int, mark: Mark) -> bool:
-    """Whether a group's number still is the command's: one of its processes bears the mark."""
-    with suppress(OSError):
-        return any(os.getpgid(process.pid) == group for process in marked(mark))
+def in_group(group: int, processes: Iterable[psutil.Process]) -> bool:
+    """Whether one of these is in the process group: its number then is no other's."""
+    for process in processes:
+        with suppress(OSError):
+            if hasattr(os, "getpgid") and os.getpgid(process.pid) == group:
+                return True
     return False
 
 

@@ -47,6 +47,8 @@ class Loop:
         self.deadline_ns: int | None = None
         self.timed_out = False
         self.forced = False
+        self.endangered = False
+        """The run ends for safety: what still loads the card must end soon."""
         self._ending = False
         self._pending: deque[FromWorker | WorkerGone] = deque()
 
@@ -111,6 +113,7 @@ class Loop:
         self.samples.extend(s for s in tick.samples if s.card == self._card)
         stopped = None if self._ending else self.safety.check(tick)
         if stopped:
+            self.endangered = True
             raise Interrupted(stopped)
 
     def _on_cancel(self, item: CancelRequested) -> None:

@@ -203,7 +203,8 @@ class Workers:
         """Climb the ladder until the worker is gone."""
         slot = self._slots[worker_id]
         self._tell_to_end(slot)
-        if not self._loop.forced and self._await_gone(worker_id, slot.grace_s, why):
+        grace_s = GRACE_S if self._loop.endangered else slot.grace_s
+        if not self._loop.forced and self._await_gone(worker_id, grace_s, why):
             return
         if slot.pid is not None:
             self.quiet(slot.pid)
