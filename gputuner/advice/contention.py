@@ -44,16 +44,22 @@ def contention_rules(evidence: Evidence) -> list[Advice]:
     valid = [mix for mix in known if mix.valid]
     found = _exclusive(evidence, known)
     plain = [mix for mix in valid if not mix.shares]
-    pairs, others = [mix for mix in plain if mix.jobs == 2], [mix for mix in plain if not mix.alike]
+    others = [mix for mix in plain if not mix.alike]
+    pairs = [_best_way(plain, label) for label in dict.fromkeys(mix.label for mix in plain if mix.jobs == 2)]
     if others and len(pairs) >= PAIRS:  # a matrix asks which go together, not how many of each
         found += _pairs(evidence, pairs)
         plain = [mix for mix in plain if mix.jobs > 2]
         others = [mix for mix in others if mix.jobs > 2]
     for label in dict.fromkeys(mix.label.split("+")[0] for mix in plain if mix.alike):
         found += _how_many(evidence, [mix for mix in plain if mix.alike and mix.label.split("+")[0] == label])
-    for label in dict.fromkeys(mix.label for mix in others):  # in the way of sharing that does most
-        found += _together(evidence, max((mix for mix in others if mix.label == label), key=_gain))
+    for label in dict.fromkeys(mix.label for mix in others):
+        found += _together(evidence, _best_way(others, label))
     return [*found, *way_rules(evidence, known)]
+
+
+def _best_way(known: Sequence[Mix], label: str) -> Mix:
+    """A mix in the way of sharing in which it does most."""
+    return max((mix for mix in known if mix.label == label), key=_gain)
 
 
 def better_baseline(mix: Mix) -> float | None:

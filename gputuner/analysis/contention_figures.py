@@ -11,6 +11,15 @@ RETOLD = frozenset({GAIN, SLOWDOWN, "co_run_cause", "co_run_predicted"})
 """Metrics of mixes that are told anew with each round."""
 
 
+PRESSURE = frozenset({"pressure_sensitivity", "pressure_exerted", "pressure_calibration"})
+
+
+def is_of_mix(point: Point) -> bool:
+    """Whether a figure is of a contention experiment: of a mix, of a job alone beside one, or of a probe."""
+    alone = point.metric == "train_throughput" and "mode" in point.params
+    return alone or "mix" in point.params or point.metric in PRESSURE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
     """A mix of jobs in one mode of sharing."""

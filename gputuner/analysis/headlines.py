@@ -17,7 +17,7 @@ NUMERICAL = frozenset(
     {"numerics_verdict", "train_loss", "train_loss_band", "autocast_kept", "numerics_trap", "activation_peak"}
 )
 """Metrics of a numerical check: of a training and its number formats, neither more nor less of anything good."""
-BESIDE = frozenset({"null_difference"}) | NUMERICAL
+BESIDE = frozenset({"null_difference", "co_run_cause", "co_run_predicted"}) | NUMERICAL
 """Metrics that say nothing of the card's own."""
 LESS_IS_BETTER = frozenset(
     {"access_latency", "launch_time", "graph_launch_time", "co_run_slowdown", "load_temperature",

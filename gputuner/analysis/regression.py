@@ -13,6 +13,7 @@ from math import log, sqrt
 from statistics import median
 
 from gputuner.analysis.comparing import apart, bounds, change_interval, holm, improvement, worse_p
+from gputuner.analysis.contention_figures import newest
 from gputuner.analysis.headlines import BESIDE, BETWEEN, NULL, PASSING, benchmark_of, headlines
 from gputuner.analysis.session_spread import ASSUMED, SessionSpread, session_spreads
 from gputuner.model.points import Flag, Point
@@ -92,7 +93,9 @@ def by_key(points: Iterable[Point]) -> dict[Key, Point]:
     nothing else was measured on; of regions the slowest and the middle one.
     """
     groups: dict[Key, list[Point]] = {}
-    for point in _settled([p for p in points if p.value > 0 and p.metric not in BESIDE and NULL not in p.params]):
+    for point in _settled(
+        [p for p in newest(points) if p.value > 0 and p.metric not in BESIDE and NULL not in p.params]
+    ):
         groups.setdefault(key_of(point), []).append(point)
     return {key: sorted(found, key=lambda p: p.value)[(len(found) - 1) // 2] for key, found in groups.items()}
 

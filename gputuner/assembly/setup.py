@@ -147,6 +147,7 @@ class Setup:
             memory_cap_bytes=self._cap_bytes(cards[0]),
             safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
             seed=getattr(spec, "seed", 0),
+            users_mps=getattr(spec, "users_mps", False),
             notes=notes,
             beside=tuple(card.uuid for card in beside),
         )

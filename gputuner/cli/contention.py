@@ -41,6 +41,10 @@ SHARES = N_("With mode mps: per cent of the card's threads for each job, with co
 PRIORITY = N_("With mode streams: high or normal for each job, with commas; measured beside all alike.")
 COMMAND = N_('A command of yours that runs beside the jobs, as in "python train.py"; repeat it for several.')
 YES = N_("With --command: do not ask before your commands are started and ended several times.")
+USERS_MPS = N_(
+    "With mode mps: use the MPS daemon that you run already; it is neither started, stopped nor changed. By default a "
+    "private one is started and ended."
+)
 UNDER_MPS = N_("With --command: the commands may run under MPS, where a fatal fault in one ends all.")
 MINUTES, LONG_MINUTES = 4.0, 10.0
 """Time budgets: of a mix, and with probes or a matrix."""
@@ -64,6 +68,7 @@ def contend(
     command: Annotated[tuple[str, ...], Parameter(name="--command", negative="", help=COMMAND)] = (),
     mps_commands: Annotated[bool, Parameter(name="--mps-commands", negative="", help=UNDER_MPS)] = False,
     yes: Annotated[bool, Parameter(name="--yes", negative="", help=YES)] = False,
+    users_mps: Annotated[bool, Parameter(name="--users-mps", negative="", help=USERS_MPS)] = False,
     options: Options = Options(),  # noqa: B008
     context: Injected,
 ) -> int:
@@ -83,6 +88,7 @@ def contend(
         command: the user's own.
         mps_commands: these may run under MPS.
         yes: do not ask.
+        users_mps: the user's own MPS daemon is to serve.
         options: the common options.
         context: streams and the way to the program.
 
@@ -111,6 +117,7 @@ def contend(
         priorities=priorities_of(priority),
         commands=commands,
         mps_commands=mps_commands,
+        users_mps=users_mps,
         folder=str(Path.cwd()),
         minutes=usual if options.minutes is None else options.minutes,
     )

@@ -6,14 +6,12 @@ from gputuner.analysis.contention_claim import Claim, claims_of
 from gputuner.analysis.contention_figures import newest
 from gputuner.cli import document, results
 from gputuner.cli.again import advise_command, try_command
+from gputuner.cli.contention_figures import show_points
 from gputuner.cli.experiment import Finished, run_document
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
-from gputuner.language import contention, contention_tables
-from gputuner.language.words import _
 from gputuner.model.advice import Advice
 from gputuner.model.cards import Origin
-from gputuner.model.points import Point
 
 
 def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
@@ -42,24 +40,6 @@ def _show(output: Output, each: Finished, options: Options) -> None:
     more = advise_command(options, found.run_id)
     results.show_advice(output, found.advice, command=more, model="", tries=tries if each.path else None)
     results.show_questions(output, found.questions, options)
-
-
-def show_points(output: Output, points: Sequence[Point]) -> None:
-    """The figures of a contention experiment."""
-    for title, table in (
-        (_("Alone"), contention_tables.alone_table(points)),
-        (_("At once"), contention_tables.together_table(points)),
-        (_("Does it pay? Work per time, one after the other = 1"), contention_tables.gain_table(points)),
-        (_("What they lose time at"), contention_tables.cause_table(points)),
-        (_("Predicted without the job's own pairs"), contention_tables.predicted_table(points)),
-    ):
-        if table.rows:
-            output.heading(title)
-            output.show(table)
-    for line in contention_tables.null_lines(points):
-        output.line(line)
-    for claim in claims_of(points):
-        output.line(contention.claim(claim))
 
 
 def claim_document(entry: Claim) -> document.Json:

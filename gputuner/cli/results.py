@@ -7,6 +7,7 @@ from gputuner.advice.naming import names
 from gputuner.analysis.headlines import NUMERICAL
 from gputuner.cli import numerics_results
 from gputuner.cli.again import question_command
+from gputuner.cli.contention_figures import without_mixes
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.language import sentences
@@ -55,12 +56,12 @@ _LIMITS: dict[Limiter, str] = {
 def show_figures(output: Output, points: Sequence[Point]) -> None:
     """A table of all figures by metric; settings that all figures of a metric share stand beside its name.
 
-    Those of a numerical check are curves, verdicts and lists: each has a table of its own.
+    Those of a numerical check are curves, verdicts and lists, those of jobs at once mixes: each has tables of its own.
     """
     numerical = [point for point in points if point.metric in NUMERICAL]
     if numerical:
         numerics_results.show(output, numerical)
-    points = [point for point in points if point.metric not in NUMERICAL]
+    points = without_mixes(output, [point for point in points if point.metric not in NUMERICAL])
     if not points:
         return
     origins = {point.origin for point in points} - {Origin.MEASURED}

@@ -81,6 +81,8 @@ class Contend:
     """Commands of the user's that run beside the jobs, the words of each; sessions tell them without folders."""
     mps_commands: bool = False
     """The commands may run under MPS, though one fault there takes all down."""
+    users_mps: bool = False
+    """Mode MPS: the jobs become clients of the user's own running daemon."""
     folder: str = "."
     """What relative paths and modules of recipes are looked for in."""
     tuned: tuple[TunedRate, ...] = ()

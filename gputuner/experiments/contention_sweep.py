@@ -145,12 +145,10 @@ class Sweep:
 
     def _has_room(self, job: Runnable, mode: Mode, count: int) -> Generator[Step, StepResult, bool]:
         """Whether so many fit into memory by what one was seen to take; tells where not."""
-        told = self._lab.known.alone_of(job.label).get(mode, ())
-        if not told:
-            return True
-        memory = told[-1][0].memory
-        peak, context = memory.get("allocated_peak_bytes"), self._lab.course.context
-        capacity = context.free_bytes or memory.get("capacity_bytes")
+        alone = [trial.memory for told in self._lab.known.alone_of(job.label).values() for trial, _ in told]
+        peak = max((memory.get("allocated_peak_bytes", 0) for memory in alone), default=0)
+        context = self._lab.course.context
+        capacity = context.free_bytes or max((memory.get("capacity_bytes", 0) for memory in alone), default=0)
         if not peak or not capacity:
             return True
         own = FRAGMENTED * peak + (0 if context.card.is_cpu or mode == "streams" else CONTEXT_BYTES)

@@ -33,6 +33,7 @@ CAUSES: dict[str, str] = {
 STEPS: dict[str, str] = {
     "contend_alone": N_("one job alone"),
     "contend_together": N_("{jobs} jobs at once"),
+    "contend_together:plain": N_("jobs at once"),
     "contend_probe": N_("a job beside a pressure probe"),
 }
 PHASES: dict[str, str] = {

@@ -101,6 +101,12 @@ def test_of_a_matrix_the_best_pair_and_the_worst(lab):
     assert pairs.gain.value == pytest.approx(0.5)
 
 
+def test_one_mix_in_three_ways_is_no_matrix(lab):
+    points = [mix(lab, [A, B], 1.3, mode=mode, alone_tuned=1.0) for mode in ("processes", "mps", "streams")]
+    advice, _ = told(lab, [point for each in points for point in each])
+    assert ids(advice) == ["contend.together"]
+
+
 def test_no_pair_is_advised_where_none_pays(lab):
     points = [mix(lab, pair, 1.02, alone_tuned=1.1) for pair in ([A, A], [A, B], [B, B])]
     advice, _ = told(lab, [point for each in points for point in each])
