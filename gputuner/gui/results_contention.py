@@ -22,6 +22,7 @@ from gputuner.model.points import Flag, Point
 ROOM = 1.05
 FEW = 3
 """Up to so many mixes each gain stands beside its baselines as bars of their own; of more, a mark stands for one."""
+UNKNOWN = "unknown"
 BESIDES = frozenset(
     {"mix", "mode", "jobs", "job", "cause", "model", NULL, "round", "phase", "job_label", "probe", "dial", "burst_ms"}
 )
@@ -41,7 +42,7 @@ _COLOURS = {
 _PATTERNS = {
     "memory_capacity": Qt.BrushStyle.Dense5Pattern,
     "mixed": Qt.BrushStyle.DiagCrossPattern,
-    "unknown": Qt.BrushStyle.BDiagPattern,
+    UNKNOWN: Qt.BrushStyle.BDiagPattern,
 }
 
 
@@ -269,24 +270,24 @@ def mix_of(point: Point) -> tuple[str, str]:
 
 def _cause_row(name: str, causes: list[Point], slow: Point | None, theme: Theme) -> ShareRow:
     parts = sorted((point for point in causes if point.value > 0), key=lambda point: -point.value)
-    shares = tuple(
-        Share(
-            name=words.cause(str(point.params["cause"])),
-            value=point.value,
-            colour=cause_colour(str(point.params["cause"]), theme),
-            pattern=_PATTERNS.get(str(point.params["cause"]), Qt.BrushStyle.SolidPattern),
-            point_id=point.id,
-        )
-        for point in parts
-    )
+    shares = tuple(_share(str(point.params["cause"]), point.value, theme, point.id) for point in parts)
+    if not parts:  # nothing explains it, or there is nothing to explain
+        verdict = str(causes[0].extra.get("verdict", UNKNOWN))
+        shares = (_share(verdict, 1.0, theme, causes[0].id, Qt.BrushStyle.BDiagPattern),)
     told = slow.value if slow is not None else figure(causes[0].extra.get("slowdown"))
-    lines = [f"{share.name}: {100 * share.value:.0f} %" for share in shares]
+    lines = [f"{share.name}: {100 * share.value:.0f} %" for share in shares] if parts else [shares[0].name]
     return ShareRow(
         name=name,
         shares=shares,
         text="" if told is None else f"{told:.2f} ×",
         hint="\n".join([name, *lines]),
     )
+
+
+def _share(name: str, value: float, theme: Theme, point_id: str, pattern: Qt.BrushStyle | None = None) -> Share:
+    usual = _PATTERNS.get(name, Qt.BrushStyle.SolidPattern)
+    colour = cause_colour(name, theme)
+    return Share(name=words.cause(name), value=value, colour=colour, pattern=pattern or usual, point_id=point_id)
 
 
 def cause_colour(name: str, theme: Theme) -> str:

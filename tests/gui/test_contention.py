@@ -103,6 +103,17 @@ def test_a_curve_for_each_probe(contention):
     assert len({(curve.colour, curve.symbol) for curve in curves}) == len(curves)
 
 
+def test_a_slowdown_that_nothing_explains_says_so(contention):
+    params = {"batch": 8, "mix": "edsr:batch=8+edsr:batch=8", "mode": "mps", "job": 1, "cause": "sm"}
+    (group,) = cause_groups(
+        [contention.point("co_run_cause", "edsr", 0.0, params, verdict="unknown", slowdown=1.5)], LIGHT
+    )
+    (share,) = group.rows[0].shares
+    assert (share.value, share.pattern) == (1.0, Qt.BrushStyle.BDiagPattern)
+    assert group.rows[0].text == "1.50 ×"
+    assert "%" not in group.rows[0].hint
+
+
 def test_what_never_pauses_ends_the_curve_of_every_burst(contention):
     label = {"job_label": "edsr:batch=8", "probe": "slices", "mode": "processes"}
     told = [(0.25, 0.5), (0.5, 0.5), (0.25, 5.0), (0.5, 5.0), (1.0, None)]

@@ -91,6 +91,7 @@ class ContentionPictures(Pictures):
         self._points = facts.points
         self.slowdown.show_groups(slowdown_groups(facts.points, self._theme))
         self.gain.show_groups(gain_groups(facts.points, self._theme))
+        self.beside.other.setVisible(bool(self.gain.groups))
         self.claim.setText(claim_words(facts.points))
         self.claim.setVisible(bool(self.claim.text()))
         self.causes.show_groups(cause_groups(facts.points, self._theme))
