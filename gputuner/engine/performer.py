@@ -110,9 +110,8 @@ class Performer:
                 work = self._traced(step, lambda: self._work(step))
                 return self._timed(step.label, step.params, _expected_s(step), work)
             case Together():
-                first = step.works[0]
-                params: dict[str, Scalar] = {**first.params, "jobs": len(step.works)}
-                return self._timed(step.label, params, _expected_s(first), lambda: self._work(step))
+                expected_s = max(_expected_s(work) for work in step.works)
+                return self._timed(step.label, _params(step), expected_s, lambda: self._work(step))
             case Set():
                 return Refused(code="control_not_offered") if self._settings is None else self._settings.apply(step)
             case Settle():
@@ -230,6 +229,12 @@ def _settled(samples: Sequence[Sample], now_ns: int) -> bool:
     ]
     covers = bool(samples) and samples[0].t_ns <= now_ns - SETTLED_OVER_S * 1e9
     return covers and len(window) >= 3 and max(window) - min(window) <= SETTLED_C
+
+
+def _params(step: Together) -> dict[str, Scalar]:
+    """What is told of jobs at once: the first one's params, how many they are, and the mode where it is not usual."""
+    mode: dict[str, Scalar] = {} if step.mode == "processes" else {"mode": step.mode}
+    return {**step.works[0].params, "jobs": len(step.works), **mode}
 
 
 def _expected_s(work: Work) -> float:

@@ -114,3 +114,9 @@ def test_what_one_stream_cannot_all_lose(bench: Bench):
     assert isinstance(seen[0], OutOfMemory)
     assert isinstance(seen[1], Done)
     assert [e.why for e in events if isinstance(e, WorkerExited)] == ["out_of_memory", "finished"]
+
+
+def test_a_step_says_how_many_and_in_which_mode(bench: Bench):
+    make, _ = outcomes_of([jobs("ok", "ok"), jobs("ok", mode="streams")])
+    told = [e.params for e in bench.start(make) if isinstance(e, StepStarted)]
+    assert told == [{"behaviour": "ok", "jobs": 2}, {"behaviour": "ok", "jobs": 1, "mode": "streams"}]
