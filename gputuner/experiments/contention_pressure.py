@@ -147,18 +147,18 @@ def sensitivities(
     """Probes alone, beside each other, and beside each job, as far as the time allows; tells every slowdown.
 
     Whole jobs are left out where time is short, the last ones first: of a job that was not beside every probe nothing
-    can be predicted. None: not even the probes could be calibrated.
+    can be predicted. None: there is no time for a single one, or the probes could not be calibrated.
     """
     distinct = list({job.label: job for job in jobs}.values())
     probing = Probing(lab, mode)
     pace = ProbePace.of(lab.pace)
+    if not lab.course.fits(sensitivities_cost(lab, 1, mode)[1], keep_s):
+        yield from lab.course.warn("contend_probes_cut", jobs=0, of=len(distinct))
+        return None
     for setting in settings_of(mode, cpu=lab.pace.cpu):
         yield from probing.alone(setting)
     settings = probing.settings
     for first, second in combinations_with_replacement(settings, 2):
-        if not lab.course.fits(pace.trial_s, keep_s):
-            yield from lab.course.warn("contend_probes_cut", jobs=0, of=len(distinct))
-            return None
         yield from probing.calibrate(first, second)
     for number, job in enumerate(distinct):
         cost_s = len(settings) * pace.beside_trial_s(lab.step_s(job), lab.pace.warmup_s)
