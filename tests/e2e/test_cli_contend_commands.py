@@ -74,16 +74,6 @@ def test_two_commands_at_once_each_between_runs_alone(fresh, script, tmp_path):
     assert not logs.exists()
 
 
-def test_one_that_fails_is_the_users_error(fresh, tmp_path):
-    (tmp_path / "train.py").write_text("raise SystemExit('the data set is not mounted')\n")
-    ended = fresh(
-        "contend", "--command", f"{sys.executable} train.py", "--yes", "--gpu", "cpu", "--minutes", "0.2", cwd=tmp_path
-    )
-    assert ended.code == 6
-    assert "the data set is not mounted" in ended.err
-    assert str(tmp_path) not in ended.err
-
-
 def test_when_gputuner_is_killed_nothing_of_the_command_is_left(fresh, script, tmp_path):
     program = fresh.start(
         "contend", "--command", script, "--yes", "--gpu", "cpu", "--minutes", "2",

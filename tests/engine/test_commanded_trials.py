@@ -10,7 +10,7 @@ from typing import ClassVar
 import psutil
 import pytest
 
-from gputuner.engine import commanded, mps_ground
+from gputuner.engine import commanded, mps_ground, workers
 from gputuner.engine.engine import Engine
 from gputuner.engine.mps import OwnMps
 from gputuner.engine.options import Options
@@ -18,13 +18,22 @@ from gputuner.engine.stage import WallStage
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import Event, Outcome, RunFinished, StepProgressed, WorkerExited
 from gputuner.model.fingerprint import HostFingerprint
+from gputuner.model.quantities import Quantity
+from gputuner.model.samples import Sample
 from gputuner.model.steps import Done, OutOfMemory, Plan, StepResult, Together, UserCodeFailed, Work
 from gputuner.sessions.files import output_folder
+from gputuner.telemetry.feed import Tick
 from tests.engine import mps_rig
 from tests.engine.commanded_rig import CHILD, STEPS, python
 from tests.engine.rig import CARD, SCRIPT, HandFeed, MemoryStore
 
 TRAINING = python(STEPS + "    print(os.environ['CUDA_VISIBLE_DEVICES'], flush=True)\n    train(10000)")
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """The hand-fed feed tells nothing, and a loaded machine takes its time."""
+    monkeypatch.setattr("gputuner.engine.safety.SILENCE_S", 600.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,9 +80,11 @@ def run(
     commands: tuple[tuple[str, ...], ...],
     *steps: Work | Together,
     cancel_at: str = "",
+    hot_at: str = "",
     mps: Callable[[CardInfo, Path | None], OwnMps | str] | None = None,
 ) -> tuple[list[StepResult], list[Event]]:
-    """The outcome of each step and what was told; cancelled once a step is at ``cancel_at``."""
+    """The outcome of each step and what was told; cancelled, or too hot, once a step is at such a phase."""
+    feed = HandFeed()
     seen: list[StepResult] = []
 
     def plan() -> Plan:
@@ -82,7 +93,7 @@ def run(
 
     def stage() -> WallStage:
         return WallStage(
-            HandFeed(),
+            feed,
             lambda: HostFingerprint(readings={}),
             lambda card, cap: [sys.executable, str(SCRIPT)],
             lambda card, probe: {},
@@ -99,6 +110,9 @@ def run(
         events.append(event)
         if isinstance(event, StepProgressed) and event.phase == cancel_at:
             started.cancel()
+        if isinstance(event, StepProgressed) and event.phase == hot_at:
+            hot = Sample(card=CARD.uuid, t_ns=event.t_ns, values={Quantity.CORE_TEMPERATURE_C: 120.0})
+            feed.push(Tick(t_ns=event.t_ns, samples=(hot,)))
     assert children() - before == set()
     return seen, events
 
@@ -142,7 +156,7 @@ def test_one_that_fails_tells_its_exit_code_and_last_words_and_the_other_is_kept
 
 def test_one_without_memory_is_an_outcome_of_its_own(tmp_path):
     short = python("raise MemoryError('CUDA out of memory')")
-    (alone, again), _ = run(tmp_path, (short, TRAINING), command(1), command(2))
+    (alone, again), _ = run(tmp_path, (short,), command(), BESIDE)
     assert isinstance(alone, OutOfMemory)
     assert isinstance(again, Done)
 
@@ -154,6 +168,19 @@ def test_cancelled_while_it_runs_nothing_of_it_is_left(tmp_path, phase):
     finished = events[-1]
     assert isinstance(finished, RunFinished)
     assert finished.outcome is Outcome.CANCELLED
+
+
+DEAF = python("import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(600)")
+
+
+def test_where_the_card_is_in_danger_it_has_no_time_for_a_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setattr(commanded, "GRACE_S", 600.0)
+    monkeypatch.setattr(workers, "GRACE_S", 0.2)
+    outcomes, events = run(tmp_path, (DEAF,), command(), hot_at="warmup")
+    assert outcomes == []
+    finished = events[-1]
+    assert isinstance(finished, RunFinished)
+    assert finished.outcome is Outcome.STOPPED_FOR_SAFETY
 
 
 CLIENT = python(
