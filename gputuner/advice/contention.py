@@ -180,6 +180,9 @@ def _params(mix: Mix) -> dict[str, Scalar]:
         "slowdown": mix.worst or 1.0,
         **{name: extra[name] for name in ("alone_tuned", "tuned_batch", "energy_ratio", "fairness") if name in extra},
     }
+    by = str(extra.get("tuned_by", ""))
+    if by.startswith("session "):
+        params["tuned_session"] = by.removeprefix("session ")
     if gain is not None and "batch" in gain.params:
         params["batch"] = gain.params["batch"]
     return params

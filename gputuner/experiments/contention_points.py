@@ -26,7 +26,7 @@ from gputuner.model.steps import Mode, Trial
 if TYPE_CHECKING:
     from gputuner.experiments.contention_measure import Runnable
 
-NOTES = ("host_serialised", "thread_percentage", "priority", "threads")
+NOTES = ("host_serialised", "thread_percentage", "priority", "threads", "iterations_per_window")
 """What a trial at once notes of how it shared the card."""
 PEAKS = ("allocated_peak_bytes", "reserved_peak_bytes")
 

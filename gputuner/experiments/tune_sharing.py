@@ -1,6 +1,7 @@
 """Tune, fourth part: two trainings at once, alone before and after (A B A)."""
 
 from collections.abc import Generator
+from dataclasses import replace
 
 from gputuner.analysis.contention import CoRun, co_run
 from gputuner.analysis.limits import limit_flags
@@ -48,7 +49,10 @@ def _measure_s(shape: Shape, step_s: float) -> float:
 def sharing(
     course: Course, shape: Shape, known: Trained, setting: Setting, batch: int
 ) -> Generator[Step, StepResult, None]:
-    """Alone, two at once, alone again; tells slowdowns and the gain against one after the other and the tuned batch."""
+    """Alone, two at once, alone again; tells slowdowns and the gain against one after the other and the tuned batch.
+
+    Alone the second process is alive too, and idle.
+    """
     at = shared_batch(known, setting, batch)
     if at is None:
         yield from course.warn("sharing_does_not_fit", jobs=JOBS)
@@ -84,7 +88,7 @@ def sharing(
 def _alone(
     course: Course, shape: Shape, setting: Setting, batch: int, measure_s: float
 ) -> Generator[Step, StepResult, Trial | None]:
-    work = train_work(shape, setting, batch, "train_alone", measure_s, warmup_s=WARM_S)
+    work = replace(train_work(shape, setting, batch, "train_alone", measure_s, warmup_s=WARM_S), idle=JOBS - 1)
     result = yield from course.attempt(work, measure_s + shape.warmup_s)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         return None

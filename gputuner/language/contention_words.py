@@ -84,6 +84,7 @@ _TOGETHER = N_(
 )
 _TUNED = N_("One after the other, each at its own best batch, they do {alone_tuned} times.")
 _TUNED_ONE = N_("One alone at its best batch, {tuned_batch}, does {alone_tuned} times.")
+_FROM = N_("What is best alone is known from session {tuned_session}.")
 _PRIORITY = N_(
     "With high priority it takes {slowdown} times as long as alone, without {usual} times; the others take {others} "
     "times."
@@ -95,27 +96,27 @@ ADVICE: dict[str, AdviceWords] = {
     "contend.how_many": AdviceWords(
         title=N_("{jobs} at once pay"),
         action=N_("Run {jobs} of {mix_one} at once ({mode})."),
-        why=(_TOGETHER, _TUNED_ONE, _ENERGY),
+        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY),
     ),
     "contend.fixed_batch": AdviceWords(
         title=N_("{jobs} at once pay where the batch is fixed"),
         action=N_("If the batch cannot be changed, run {jobs} of {mix_one} at once ({mode})."),
-        why=(_TOGETHER, _TUNED_ONE, _ENERGY),
+        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY),
     ),
     "contend.one": AdviceWords(
         title=N_("One training at a time"),
         action=N_("Run {mix_one} one after the other, at the batch that is best alone."),
-        why=(_TOGETHER, _TUNED_ONE, _ENERGY),
+        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY),
     ),
     "contend.together": AdviceWords(
         title=N_("These jobs go together"),
         action=N_("Run {mix} at once ({mode})."),
-        why=(_TOGETHER, _TUNED, _ENERGY),
+        why=(_TOGETHER, _TUNED, _FROM, _ENERGY),
     ),
     "contend.apart": AdviceWords(
         title=N_("These jobs do not go together"),
         action=N_("Run {mix} one after the other."),
-        why=(_TOGETHER, _TUNED, _ENERGY),
+        why=(_TOGETHER, _TUNED, _FROM, _ENERGY),
     ),
     "contend.pairs": AdviceWords(
         title=N_("Which pairs go together"),
