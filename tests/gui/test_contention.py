@@ -182,6 +182,7 @@ def test_the_form_makes_the_spec(qtbot):
     spec = form.spec()
     assert spec.jobs == ("resnet50:batch=16", "edsr:precision=fp16")
     assert (spec.modes, spec.thread_percentages, spec.matrix) == (("processes", "mps"), (100, 40), True)
+    assert (spec.causes, spec.minutes) == (True, 10.0), "as on the command line"
     form.modes["mps"].setChecked(False)
     assert form.spec().thread_percentages == ()
     form.mix.rows[1].remove.click()

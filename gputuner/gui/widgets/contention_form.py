@@ -6,7 +6,7 @@ from dataclasses import Field, replace
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLabel
 
 from gputuner.gui.field_words import FieldWords, field_words
 from gputuner.gui.theme import Theme
@@ -17,6 +17,8 @@ from gputuner.gui.widgets.spec_form import SpecForm
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError, UsageError
 
+LONG, LONG_MINUTES = ("causes", "matrix"), 10.0
+"""Questions that take longer, and the time that they have as a rule."""
 MODES = ("processes", "mps", "streams")
 
 
@@ -43,6 +45,13 @@ class ContentionForm(SpecForm):
         )
         self.one_fault.toggled.connect(lambda _on: self.changed.emit())
         self.column.insertWidget(3 + len(self.modes), self.one_fault)
+        minutes = self.controls["minutes"]
+        assert isinstance(minutes, QDoubleSpinBox)
+        self._minutes, self._usual = minutes, minutes.value()
+        for name in LONG:
+            box = self.controls[name]
+            assert isinstance(box, QCheckBox)
+            box.toggled.connect(lambda _on: self._take_time())
         self.mix.changed.connect(self._mix_changed)
         self._fit()
 
@@ -69,6 +78,7 @@ class ContentionForm(SpecForm):
         commands = self.mix.commands
         if commands:
             told |= {"commands": commands, "mps_commands": "mps" in self.chosen_modes and self.one_fault.isChecked()}
+        told["causes"] = bool(told["causes"] or told["matrix"])
         return {
             **told,
             "jobs": self.mix.texts,
@@ -90,6 +100,8 @@ class ContentionForm(SpecForm):
         self.one_fault.setChecked(bool(values.get("mps_commands", self.one_fault.isChecked())))
         self.mix.show_shares(_numbers(values.get("thread_percentages")), _numbers(values.get("priorities")))
         super().set_values(values)
+        if "minutes" in values:
+            super().set_values({"minutes": values["minutes"]})  # whatever a tick before it did to the time
         self.mix.show_modes(self.chosen_modes)
         self._fit()
 
@@ -101,6 +113,13 @@ class ContentionForm(SpecForm):
         self._fit()
         self.mix.show_modes(self.chosen_modes)
         self.changed.emit()
+
+    def _take_time(self) -> None:
+        """Probes and pairs take longer, unless the user has set another time."""
+        long = any(box.isChecked() for name in LONG if isinstance(box := self.controls[name], QCheckBox))
+        before, after = (self._usual, LONG_MINUTES) if long else (LONG_MINUTES, self._usual)
+        if self._minutes.value() == before:
+            self._minutes.setValue(after)
 
     def _fit(self) -> None:
         """How many of it is a question to one job alone, a matrix one to several."""
