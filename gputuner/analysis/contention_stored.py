@@ -9,7 +9,7 @@ from gputuner.analysis.contention_pressure import Pressures, ProbeSetting
 from gputuner.model.points import Point
 
 SENSITIVITY, EXERTED, CALIBRATION = "pressure_sensitivity", "pressure_exerted", "pressure_calibration"
-PREDICTED, CAUSE = "co_run_predicted", "co_run_cause"
+PREDICTED, CAUSE, ACTIVITY = "co_run_predicted", "co_run_cause", "co_run_activity"
 USUAL_BURST_MS = 2.0
 PAIR = 2
 MS = 1e3
@@ -33,7 +33,7 @@ def pairs_seen(points: Iterable[Point]) -> tuple[PairSeen, ...]:
     told: list[PairSeen] = []
     for mix in mixes(points):
         labels = mix.label.split("+")
-        if len(labels) != PAIR or not mix.valid:
+        if len(labels) != PAIR or not mix.valid or mix.shares:
             continue
         for point in mix.slowdowns:
             place = int(point.params.get("job", 1)) - 1

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gputuner.analysis.contention_claim import claims_of
 from gputuner.analysis.contention_figures import is_of_mix
 from gputuner.cli.output import Output
-from gputuner.language import contention, contention_tables
+from gputuner.language import contention, contention_models, contention_tables
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -30,7 +30,7 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
         if table.rows:
             output.heading(title)
             output.show(table)
-    for line in contention_tables.null_lines(points):
+    for line in (*contention_models.model_lines(points), *contention_tables.null_lines(points)):
         output.line(line)
     for claim in claims_of(points):
         output.line(contention.claim(claim))

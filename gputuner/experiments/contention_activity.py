@@ -11,12 +11,12 @@ from statistics import median
 
 from gputuner.analysis.contention import common_window, inside
 from gputuner.analysis.contention_pressure import expected_activity
+from gputuner.analysis.contention_stored import ACTIVITY
 from gputuner.experiments.contention_measure import ALONE, TOGETHER, Lab, Runnable
 from gputuner.model.points import Conditions
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Mode, Step, StepResult, Together
 
-ACTIVITY = "co_run_activity"
 COUNTERS = {"sm": "sm_active", "tensor": "tensor_active", "dram": "dram_active"}
 MEASURE_S = 13.0
 """Two readings of the slow tier, 5 s apart, lie within for certain."""

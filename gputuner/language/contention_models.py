@@ -1,0 +1,72 @@
+"""How well slowdowns were predicted, beside simpler models, and what the card's own counters say of the pressure."""
+
+from collections.abc import Sequence
+
+from gputuner.analysis.contention_figures import newest
+from gputuner.analysis.contention_held_out import Errors
+from gputuner.analysis.contention_stored import ACTIVITY, CAUSE, PREDICTED, predicted_errors
+from gputuner.language import contention
+from gputuner.language.numbers import signed_percent
+from gputuner.language.words import N_, _
+from gputuner.model.points import Point
+
+OURS = "pressure"
+MODELS = {
+    "constant": N_("one slowdown for all pairs"),
+    "additive": N_("one factor for each job and one for each partner"),
+    "equal_sharing": N_("the card shared equally"),
+}
+COUNTERS = {"sm": N_("SMs active"), "tensor": N_("tensor cores active"), "dram": N_("memory bandwidth in use")}
+
+
+def model_lines(points: Sequence[Point]) -> list[str]:
+    """Sentences that go with the tables of predictions and causes; none where nothing was predicted or judged."""
+    return [*_errors(points), *_alternating(points), *_counted(points)]
+
+
+def _errors(points: Sequence[Point]) -> list[str]:
+    told: list[str] = []
+    places = {(p.card, str(p.params.get("mode"))): None for p in points if p.metric == PREDICTED}
+    for card, mode in places:
+        found = predicted_errors(points, card, mode)
+        ours = found.get(OURS)
+        if ours is None:
+            continue
+        told.append(
+            _("Predicted from probes alone ({mode}, {n} slowdowns): {errors}.").format(
+                mode=contention.mode(mode), n=ours.count, errors=_told(ours)
+            )
+        )
+        told += [
+            _("For comparison, {model}: {errors}.").format(model=_(name), errors=_told(found[model]))
+            for model, name in MODELS.items()
+            if model in found
+        ]
+    return told
+
+
+def _told(of: Errors) -> str:
+    median, p90, worst = (signed_percent(value).lstrip("+") for value in (of.median, of.p90, of.worst))
+    return _("median error {median}, 90 % within {p90}, worst {worst}").format(median=median, p90=p90, worst=worst)
+
+
+def _alternating(points: Sequence[Point]) -> list[str]:
+    judged = [p for p in points if p.metric == CAUSE and p.extra.get("alternating") is True]
+    if not any(p.params.get("cause") == "time_slicing" for p in judged):
+        return []
+    return [
+        _("Between processes the jobs take turns on the card: nothing can be said of caches, memory or pipes. MPS can.")
+    ]
+
+
+def _counted(points: Sequence[Point]) -> list[str]:
+    return [
+        _("{counter}, {mix}: the card counts {read}, {expected} follow from each job alone and its slowdown.").format(
+            counter=_(COUNTERS[str(p.params["counter"])]),
+            mix=contention.mix(str(p.params["mix"])),
+            read=signed_percent(p.value).lstrip("+"),
+            expected=signed_percent(float(p.extra["expected"])).lstrip("+"),
+        )
+        for p in newest(p for p in points if p.metric == ACTIVITY)
+        if p.params.get("counter") in COUNTERS and "expected" in p.extra
+    ]
