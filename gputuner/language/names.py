@@ -165,6 +165,7 @@ METRICS: dict[str, str] = {
     "co_run_gain": N_("jobs at once against in turn"),
     "co_run_predicted": N_("slowdown as predicted"),
     "co_run_cause": N_("share of a slowdown that a cause explains"),
+    "co_run_activity": N_("activity of the card with jobs at once"),
     "pressure_sensitivity": N_("slowdown beside a pressure probe"),
     "pressure_calibration": N_("pressure probe beside another"),
     "pressure_exerted": N_("slowdown of a pressure probe beside the job"),

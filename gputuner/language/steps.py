@@ -238,7 +238,10 @@ SIDES = ("m", "n", "k")
 
 WHOLE_NUMBERS = frozenset({"int8"})
 """Number formats whose operations are no floating-point ones."""
-MIXED: dict[str, tuple[str, ...]] = {"contend_together": ("mode", "shares")}
+MIXED: dict[str, tuple[str, ...]] = {
+    "contend_together": ("mode", "shares"),
+    "contend_probe": ("probe", "dial", "batch", "mode"),
+}
 """Steps of several jobs, whose params are those of the first: what is told of them."""
 RATIOS = frozenset(
     {"co_run_slowdown", "co_run_gain", "co_run_predicted", "pressure_sensitivity", "pressure_exerted", "switches_gain"}
