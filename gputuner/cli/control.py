@@ -18,7 +18,7 @@ from gputuner.language import numbers
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CPU_CARD, CardInfo, Origin
 from gputuner.model.control import MOST_HOLD_S, Applied, CardControl, Setting, SettingState, Value, same
-from gputuner.model.errors import DeviceError, NotSupported, UsageError
+from gputuner.model.errors import DeviceError, NoPermission, NotSupported, UsageError
 
 if TYPE_CHECKING:
     from gputuner.devices.control_client import Control
@@ -169,6 +169,9 @@ def reset(
         card = _one(control.show(), options.gpu)
         done = _to_default(control, card, which) if default else control.restore(card.uuid, which)
         after = _one(control.show(), card.uuid)
+        left = [s for s in after.states if s.found is not None and which in (None, s.setting)]
+        if left and not done:  # in the journal of a helper with more rights
+            raise NoPermission("control_reset_rights", "noted by a helper with more rights")
         if output.json:
             body = document.head("control.reset", _origin(options))
             body["devices"] = [_card(after)]

@@ -1,6 +1,5 @@
 """One change on the command line: told beforehand, made, confirmed or put back."""
 
-import select as waiting
 import sys
 import time
 from dataclasses import dataclass
@@ -136,11 +135,24 @@ def _confirmed(output: Output) -> bool:
     """True if it is confirmed in time; the helper puts it back by itself, even if this program is stuck."""
     question = _("Keep it? It is put back in {seconds} s unless you say y:").format(seconds=f"{CONFIRM_S:g}")
     print(f"{question} ", end="", file=output.err, flush=True)
-    ready = waiting.select([sys.stdin], [], [], CONFIRM_S - 1)[0]
-    kept = bool(ready) and sys.stdin.readline().strip().lower() in ("y", "yes")
+    kept = _typed_within(CONFIRM_S - 1).strip().lower() in ("y", "yes")
     if not kept:
         output.note("")
     return kept
+
+
+def _typed_within(seconds: float) -> str:
+    """A line from the terminal, or what there is of it when the time is over (Windows: a key)."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        until_s = time.monotonic() + seconds
+        while time.monotonic() < until_s and not msvcrt.kbhit():
+            time.sleep(0.05)
+        return msvcrt.getwch() if msvcrt.kbhit() else ""
+    import select
+
+    return sys.stdin.readline() if select.select([sys.stdin], [], [], seconds)[0] else ""
 
 
 def _hold(output: Output, options: Options, control: "Control", card: CardControl, for_s: float | None) -> None:

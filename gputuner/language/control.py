@@ -35,6 +35,10 @@ ERRORS: dict[str, str] = {
         "Your user may not set the {setting}; nothing was changed. Run the same command with --with sudo (also over "
         "SSH) or --with pkexec, or install the service (docs/control.md)."
     ),
+    "control_reset_rights": N_(
+        "What gputuner changed was noted by a helper with more rights than this one; run the same command with --with "
+        "sudo or --with pkexec."
+    ),
     "control_not_let": N_("{program} did not let the helper start, so nothing was changed: {message}"),
     "control_no_helper": N_("The helper that sets could not start ({program}): {message}"),
     "control_helper_gone": N_(
@@ -47,7 +51,7 @@ ERRORS: dict[str, str] = {
     "control_busy": N_("Process {pid} changes settings of this card now; wait until it has ended."),
     "control_journal": N_("Nothing was set, because the journal for putting it back cannot be written: {message}"),
     "control_mismatch": N_(
-        "The {setting} was set to {wanted}, but the card shows {shows}. It does not follow; what was found was put back."
+        "The {setting} was set to {wanted}, but the card shows {shows}. It does not follow; what was found is back."
     ),
     "control_refused": N_("The driver refused to set the {setting} (NVML error {nvml_code}); nothing was changed."),
     "control_lock_unread": N_(
@@ -85,7 +89,7 @@ TOLD: dict[str, str] = {
         "{card}: {setting} was set to {wrote} here, but is {shows} now. Somebody else changed it, so it is left alone."
     ),
     "control_drift": N_(
-        "{card}: {setting} was set to {wrote} and is {shows} now: another program or the driver changed it. It stays so."
+        "{card}: {setting} was set to {wrote} and is {shows} now: another program or the driver changed it. Left so."
     ),
     "control_fan_blind": N_("{card}: the temperature cannot be read, so the fans are automatic again."),
     "control_fan_hot": N_("{card}: close to its slowdown temperature, so the fans are automatic again."),
