@@ -52,6 +52,11 @@ class ThermalTrace:
         return max(0.0, float(self.t_s[-1]) - self.load_from_s)
 
     @property
+    def moved(self) -> bool:
+        """Whether the temperature changed at all; a sensor that does not under load tells nothing."""
+        return float(np.ptp(self.temperature_c)) > 0.0
+
+    @property
     def fan_varied(self) -> bool:
         """Whether the fan's speed moved enough to tell how it cools."""
         return self.fan_fraction is not None and float(np.ptp(self.fan_fraction)) > VARIED_FAN

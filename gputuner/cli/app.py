@@ -14,6 +14,7 @@ from gputuner.cli import (
     compare,
     contention,
     control,
+    cooling,
     crash,
     devices,
     doctor,
@@ -78,6 +79,10 @@ def build_app() -> App:
     for order, (name, command, about) in enumerate(control.COMMANDS):
         settings.command(command, name=name, help=_(about), sort_key=order)
     app.command(settings)
+    thermal = _app("cooling", _(cooling.ABOUT), len(COMMANDS) + 3)
+    thermal.default(cooling.cooling)
+    thermal.command(cooling.compare_tests, name="compare", help=_(cooling.COMPARE))
+    app.command(thermal)
     app["--help"].help = _(manual.SHOW_HELP)
     app["--version"].help = _(manual.SHOW_VERSION)
     return app

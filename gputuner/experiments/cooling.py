@@ -5,18 +5,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from gputuner.analysis.cooling import Look, judged, look, trace_of
-from gputuner.analysis.limits import limit_flags
 from gputuner.analysis.thermal_forecast import ended
 from gputuner.analysis.thermal_trace import ThermalTrace
 from gputuner.experiments.advised import advised
 from gputuner.experiments.contention_jobs import parse_job
-from gputuner.experiments.cooling_points import cooling_points, look_point
+from gputuner.experiments.cooling_points import cooling_points, load_point, look_point
 from gputuner.experiments.course import Course, RunEnds
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.precisions import training_order
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
-from gputuner.model.points import Conditions
 from gputuner.model.samples import Sample
 from gputuner.model.steps import Done, Plan, Step, StepResult, Total, Watch, Work
 from gputuner.workloads.specs import MatmulSpec
@@ -25,7 +23,7 @@ Cooler = Literal["", "blower", "open", "hybrid", "water"]
 COOLERS: tuple[Cooler, ...] = ("blower", "open", "hybrid", "water")
 PRODUCT = "matmul"
 PRODUCT_N, CPU_N = 8192, 1024
-SETTLE_S = 60.0
+SETTLE_S, SETTLE_SHARE = 60.0, 0.1
 REST_S = 30.0
 CHUNK_S = 20.0
 WARM_S = 0.5
@@ -111,7 +109,7 @@ class _Test:
         self._samples: list[Sample] = []
         self._load_from_ns: int | None = None
         self._looks: list[Look] = []
-        self._conditions: Conditions | None = None
+        self._last: Done | None = None
         self._load_s = 0.0
 
     def run(self) -> Generator[Step, StepResult, None]:
@@ -119,8 +117,8 @@ class _Test:
         course, spec = self._course, self._spec
         if course.context.card.is_cpu:
             raise UsageError("cooling_needs_card", "a thermal test needs a card")
-        if course.fits(SETTLE_S + REST_S + 3 * LOOK_S):
-            yield from course.settle("settle", SETTLE_S)
+        settle_s = min(SETTLE_S, SETTLE_SHARE * spec.minutes * 60.0)
+        yield from course.settle("settle", settle_s)
         yield from self._watch("cooling_rest", REST_S)
         work = self._work()
         cool_s = min(COOL_S, COOL_SHARE * spec.minutes * 60.0)
@@ -148,8 +146,9 @@ class _Test:
         card = course.context.card
         limit = card.number("slowdown_c") or card.number("target_c")
         found = judged(trace, self._looks, limit)
-        flags = limit_flags(self._conditions)
-        yield from course.tell(*cooling_points(course, self._spec, found, self._conditions, flags))
+        assert self._last is not None
+        load = load_point(course, self._spec, self._last.trials[0], self._last.conditions)
+        yield from course.tell(*cooling_points(course, self._spec, found, self._last.conditions), *load)
 
     def _work(self) -> Work:
         """The load: one kind only, since board power does not tell where heat arises."""
@@ -182,14 +181,14 @@ class _Test:
         if self._load_from_ns is None:
             self._load_from_ns = trial.t0_ns
         self._load_s = (trial.t1_ns - self._load_from_ns) / 1e9
-        self._conditions = result.conditions
+        self._last = result
 
     def _trace(self) -> ThermalTrace | None:
         return None if self._load_from_ns is None else trace_of(self._samples, self._load_from_ns)
 
     def _look(self) -> Generator[Step, StepResult, None]:
         trace = self._trace()
-        found = None if trace is None else look(trace, room_c=self._spec.room_c)
+        found = look(trace, room_c=self._spec.room_c) if trace is not None and trace.moved else None
         if found is not None:
             self._looks.append(found)
-            yield from self._course.tell(look_point(self._course, self._spec, found, self._conditions))
+            yield from self._course.tell(look_point(self._course, self._spec, found))

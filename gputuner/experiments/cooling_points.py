@@ -1,15 +1,15 @@
 """The figures of a thermal test."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gputuner.analysis.cooling import Cooling as Found
 from gputuner.analysis.cooling import Look
+from gputuner.analysis.limits import limit_flags
 from gputuner.analysis.thermal_forecast import Band
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import told_job
+from gputuner.model.steps import Trial, told_job
 
 if TYPE_CHECKING:
     from gputuner.experiments.cooling import Cooling
@@ -23,7 +23,7 @@ def load_name(spec: "Cooling") -> str:
     return told_job(spec.load, spec.folder)
 
 
-def look_point(course: Course, spec: "Cooling", found: Look, conditions: Conditions | None) -> Point:
+def look_point(course: Course, spec: "Cooling", found: Look) -> Point:
     """The steady temperature as it is foreseen after some minutes of load, °C."""
     params: dict[str, Scalar] = {"phase": LOOK, "load_min": round(found.load_min, 1)}
     steady = found.forecast.steady_c
@@ -34,15 +34,12 @@ def look_point(course: Course, spec: "Cooling", found: Look, conditions: Conditi
         steady.median,
         "degC",
         params,
-        conditions=conditions,
         flags=(Flag.EXTRAPOLATED,),
         extra=extra,
     )
 
 
-def cooling_points(
-    course: Course, spec: "Cooling", found: Found, conditions: Conditions | None, flags: Iterable[Flag]
-) -> tuple[Point, ...]:
+def cooling_points(course: Course, spec: "Cooling", found: Found, conditions: Conditions | None) -> tuple[Point, ...]:
     """What was found; each value is the median of its 90 % band (extra ``low90``, ``high90``).
 
     ``thermal_resistance`` K/W at the fan's steady speed; ``steady_temperature``, ``surroundings_temperature``,
@@ -73,6 +70,7 @@ def cooling_points(
         ("minutes_to_limit", found.minutes_to_limit, "min", {}),
         ("full_fan_gain", found.full_fan_k, "K", {}),
     ]
+    flags = limit_flags(conditions)
     marks = [*flags] if found.closed else [*flags, Flag.NOT_STEADY]
     return tuple(
         course.make.figure(
@@ -88,6 +86,19 @@ def cooling_points(
         for metric, value, unit, own in told
         if value is not None
     )
+
+
+def load_point(course: Course, spec: "Cooling", trial: Trial, conditions: Conditions | None) -> tuple[Point, ...]:
+    """The load's rate at the end of the test: what the heat left of it."""
+    params: dict[str, Scalar] = {"phase": "sustained"}
+    if "samples" in trial.work:
+        named = (load_name(spec), "train_throughput", "samples/s", trial.work["samples"])
+    elif "flop" in trial.work:
+        named = ("matmul", "matmul_rate", "FLOP/s", trial.work["flop"])
+    else:
+        return ()
+    workload, metric, unit, work = named
+    return (course.make.rate(metric, workload, unit, work, trial, conditions, params),)
 
 
 def _limits(value: Band) -> dict[str, Scalar]:

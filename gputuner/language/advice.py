@@ -58,7 +58,7 @@ def advice_why(entry: Advice) -> str:
 
 def question(entry: Question) -> str:
     """What is not known yet."""
-    variants = (f"{entry.id}:{name}" for name in ("repeat", "unloaded") if entry.params.get(name) is True)
+    variants = (f"{entry.id}:{name}" for name in ("repeat", "unloaded", "known") if entry.params.get(name) is True)
     key = next((variant for variant in variants if variant in QUESTIONS), entry.id)
     return fill(QUESTIONS[key], _named(entry.params)) if key in QUESTIONS else entry.id
 

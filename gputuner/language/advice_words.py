@@ -5,6 +5,8 @@ from gputuner.language.advice_words_watching import ADVICE as WATCHING
 from gputuner.language.advice_words_watching import QUESTIONS as WATCHING_QUESTIONS
 from gputuner.language.contention_words import ADVICE as CONTENTION
 from gputuner.language.contention_words import QUESTIONS as CONTENTION_QUESTIONS
+from gputuner.language.cooling import ADVICE as COOLING
+from gputuner.language.cooling import QUESTIONS as COOLING_QUESTIONS
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
@@ -376,6 +378,7 @@ ADVICE: dict[str, AdviceWords] = {
         ),
     ),
     **CONTENTION,
+    **COOLING,
     **LOADING,
     **NUMERICS,
     **WATCHING,
@@ -393,6 +396,7 @@ QUESTIONS: dict[str, str] = {
     "steady_heat:unloaded": N_("How hot the card gets in a long run is not known; it was not loaded for long."),
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
     **CONTENTION_QUESTIONS,
+    **COOLING_QUESTIONS,
     **NUMERICS_QUESTIONS,
     **WATCHING_QUESTIONS,
 }

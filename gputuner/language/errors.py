@@ -7,6 +7,7 @@ from gputuner.language.contention_commands import ERRORS as COMMANDS
 from gputuner.language.contention_words import ERRORS as CONTENTION
 from gputuner.language.control import ERRORS as CONTROL
 from gputuner.language.control import named as set_named
+from gputuner.language.cooling import ERRORS as COOLING
 from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
 from gputuner.language.jobs import ERRORS as JOBS
@@ -315,6 +316,7 @@ ERRORS: dict[str, str] = (
     | DRIVER
     | _TELEMETRY
     | CONTENTION
+    | COOLING
     | COMMANDS
     | JOBS
     | CONTROL

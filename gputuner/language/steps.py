@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.language import contention_words, numerics_words
+from gputuner.language import contention_words, cooling, numerics_words
 from gputuner.language.filling import fill
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
@@ -54,6 +54,7 @@ STEPS: dict[str, str] = {
     "bench_launch": N_("kernel launches"),
     **numerics_words.STEPS,
     **contention_words.STEPS,
+    **cooling.STEPS,
     "settle": N_("cooling down"),
     "record": N_("recording"),
     "watch": N_("your command"),

@@ -10,6 +10,7 @@ from gputuner.language.contention_words import STAGES as CONTENTION_STAGES
 from gputuner.language.contention_words import WARNINGS as CONTENTION
 from gputuner.language.control import TOLD as CONTROL
 from gputuner.language.control import named as set_named
+from gputuner.language.cooling import WARNINGS as COOLING
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
@@ -119,7 +120,18 @@ _VISIBLE: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = (
-    _RUN | SWITCHES | _VISIBLE | TELEMETRY | BENCHMARKS | NUMERICS | LOADING | CONTENTION | COMMANDS | SHARING | CONTROL
+    _RUN
+    | SWITCHES
+    | _VISIBLE
+    | TELEMETRY
+    | BENCHMARKS
+    | NUMERICS
+    | LOADING
+    | CONTENTION
+    | COMMANDS
+    | SHARING
+    | COOLING
+    | CONTROL
 )
 
 STAGES: dict[str, str] = {

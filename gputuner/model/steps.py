@@ -41,6 +41,8 @@ def told_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
         told["recipe"] = told_recipe(recipe, folder)
     if isinstance(told.get("jobs"), list | tuple):
         told["jobs"] = [told_job(str(text), folder) for text in told["jobs"]]
+    if isinstance(told.get("load"), str):
+        told["load"] = told_job(told["load"], folder)
     return told
 
 

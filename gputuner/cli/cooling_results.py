@@ -1,0 +1,60 @@
+"""What a thermal test found, in tables and sentences, or as a document; and two of them compared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from gputuner.analysis.cooling_compare import CoolingCompared
+from gputuner.cli import document, results
+from gputuner.cli.again import advise_command
+from gputuner.cli.experiment import Finished, run_document
+from gputuner.cli.options import Options
+from gputuner.cli.output import Output
+from gputuner.language import cooling
+from gputuner.language.words import _
+from gputuner.model.cards import Origin
+
+
+def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
+    """Show, or write, what the tests found."""
+    if output.json:
+        document.write(run_document(origin, name, ended), output.out)
+        return
+    for each in ended:
+        found = each.found
+        for title, table in (
+            (_("How the forecast closed"), cooling.looks_table(found.points)),
+            (_("The cooler"), cooling.table(found.points)),
+        ):
+            if table.rows:
+                output.heading(title)
+                output.show(table)
+        if found.points or found.exit_code == 0:
+            more = advise_command(options, found.run_id)
+            results.show_advice(output, found.advice, command=more, model="", tries=None)
+            results.show_questions(output, found.questions, options)
+        results.show_end(output, found.outcome, origin, each.path)
+
+
+def show_comparison(output: Output, found: CoolingCompared) -> None:
+    """Two tests in words."""
+    output.show(cooling.compared_table(found))
+    for line in cooling.compared_lines(found):
+        output.line(line)
+
+
+def comparison_document(found: CoolingCompared) -> dict[str, Any]:
+    """Two tests as JSON: resistances in K/W, the change at the first one's power in K, both with 95 % intervals."""
+    return {
+        "before": {"thermal_resistance": found.before_k_per_w, "fan_fraction": found.fans[0], "load": found.loads[0]},
+        "after": {"thermal_resistance": found.after_k_per_w, "fan_fraction": found.fans[1], "load": found.loads[1]},
+        "ratio": {"value": found.ratio, "ci95": [found.ratio_low, found.ratio_high]},
+        "degrees": {
+            "value": found.degrees,
+            "unit": "K",
+            "ci95": [found.degrees_low, found.degrees_high],
+            "power_w": found.power_w,
+        },
+        "verdict": found.verdict,
+        "fans_apart": found.fans_apart,
+        "closed": list(found.closed),
+    }

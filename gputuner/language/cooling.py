@@ -1,0 +1,194 @@
+"""The words of the thermal test: names, steps, warnings, errors, advice, questions and its table."""
+
+from collections.abc import Sequence
+
+from gputuner.analysis.cooling_compare import CoolingCompared
+from gputuner.language.advice_form import AdviceWords
+from gputuner.language.numbers import value
+from gputuner.language.tables import Table
+from gputuner.language.words import N_, _
+from gputuner.model.points import Point
+
+METRICS: dict[str, str] = {
+    "thermal_resistance": N_("thermal resistance, core to air"),
+    "steady_temperature": N_("steady core temperature"),
+    "surroundings_temperature": N_("air at the card"),
+    "room_at_limit": N_("air at which this load reaches the limit"),
+    "rise_time": N_("time to a share of the rise"),
+    "leakage": N_("power that heat adds"),
+    "cooler_good_for": N_("power at which the limit is just reached"),
+    "minutes_to_limit": N_("time until the limit"),
+    "full_fan_gain": N_("what the fan at full speed would gain"),
+}
+COOLERS: dict[str, str] = {
+    "blower": N_("blower"),
+    "open": N_("fans over open fins"),
+    "hybrid": N_("closed loop"),
+    "water": N_("full water block"),
+}
+STEPS: dict[str, str] = {
+    "cooling_rest": N_("the card at rest"),
+    "cooling_load": N_("one load, until the steady temperature is known"),
+    "cooling_down": N_("cooling down, watched"),
+}
+WARNINGS: dict[str, str] = {
+    "cooling_load_failed": N_("The load of the thermal test ended early. {message}"),
+    "cooling_nothing_read": N_(
+        "The card tells no temperature or no power, or the load was too short: nothing can be said of its cooler."
+    ),
+}
+ERRORS: dict[str, str] = {
+    "cooling_needs_card": N_("A thermal test needs a graphics card; the processor's cooler is not measured."),
+    "room_out_of_range": N_("The room's temperature must lie between {low:degC} and {high:degC}; {value} does not."),
+    "cooler_unknown": N_("There is no cooler {cooler}; there are {known}."),
+    "compare_not_cooling": N_("{session} is no thermal test; see sessions list."),
+    "compare_other_cards": N_("The two thermal tests are of different cards."),
+}
+
+_STEADY = N_("Under this load ({power_w:W}) the core ends at {steady_c:degC} (90 %: {low_c} to {high_c}).")
+
+ADVICE: dict[str, AdviceWords] = {
+    "cooling.too_hot": AdviceWords(
+        title=N_("The cooler does not carry this load"),
+        action=N_("Cap the card at {cap_w:W}, or cool it better: clean it, more air, fan curve, new interface."),
+        why=(
+            _STEADY,
+            N_("It slows down at {limit_c:degC}."),
+            N_("It gets there after about {minutes} minutes."),
+            N_("With {cap_w:W} it stays {margin_c:degC} below, in the same air."),
+        ),
+    ),
+    "cooling.fan_curve": AdviceWords(
+        title=N_("The fan has room"),
+        action=N_("Raise the fan curve: at full speed the core would be {gain_k:degC} cooler."),
+        why=(
+            _STEADY,
+            N_("The fan runs at {fan_fraction:fraction} then."),
+            N_("90 % band of the gain: {gain_low_k} to {gain_high_k} °C; it costs noise."),
+        ),
+    ),
+    "cooling.worse_than_kind": AdviceWords(
+        title=N_("Worse than coolers of its kind"),
+        action=N_(
+            "Take the cooler off and look: dust, pad heights, contact; then a phase-change sheet or fresh paste, and "
+            "measure again."
+        ),
+        why=(
+            N_("{resistance} K/W (90 %: {resistance_low} to {resistance_high}); coolers of this kind reach {usual}."),
+            N_("At {power_w:W} that is {degrees_low} to {degrees_high} °C more than need be."),
+        ),
+    ),
+    "cooling.warm_air": AdviceWords(
+        title=N_("The card breathes warm air"),
+        action=N_("Give the case more air: a fan in front of the card, a free slot beside it, an open side."),
+        why=(
+            N_(
+                "The air at the card is {warmer_low_k} to {warmer_high_k} °C warmer than the room ({room_c:degC}); the "
+                "core is hotter by as much."
+            ),
+        ),
+    ),
+    "cooling.enough": AdviceWords(
+        title=N_("The cooler is enough"),
+        action=N_("Change nothing: in this air it is good for {good_for_w:W}."),
+        why=(
+            _STEADY,
+            N_("It would slow down at {limit_c:degC}, which takes at least {good_for_low_w:W}."),
+        ),
+    ),
+}
+QUESTIONS: dict[str, str] = {
+    "cooling_nothing": N_("How well the card is cooled has not been measured."),
+    "cooling_longer": N_("The steady temperature is not known well yet; the card takes longer to show it."),
+    "cooling_longer:known": N_(
+        "The steady temperature is not known well yet; about {missing_min} minutes of load are missing."
+    ),
+    "cooling_room": N_(
+        "How warm the air at the card was is an estimate; with the room's temperature it is told apart from the cooler."
+    ),
+    "cooling_cooler": N_("Whether the cooler is as good as its kind is not judged: say what kind it is."),
+}
+_ORDER = (
+    "steady_temperature",
+    "thermal_resistance",
+    "surroundings_temperature",
+    "rise_time",
+    "cooler_good_for",
+    "minutes_to_limit",
+    "room_at_limit",
+    "full_fan_gain",
+    "leakage",
+)
+
+
+def cooler(name: str) -> str:
+    """A kind of cooler."""
+    return _(COOLERS[name]) if name in COOLERS else name
+
+
+def table(points: Sequence[Point]) -> Table:
+    """What a thermal test found: figure, median, 90 % band."""
+    verdict = [p for p in points if p.params.get("phase") == "verdict" and p.metric in _ORDER]
+    rows = [_row(p) for p in sorted(verdict, key=lambda p: _ORDER.index(p.metric))]
+    return Table(headers=(_("figure"), _("median"), _("90 % band")), rows=tuple(rows), right=(1,))
+
+
+def looks_table(points: Sequence[Point]) -> Table:
+    """The steady temperature as it was foreseen after each minute of load."""
+    looks = [p for p in points if p.params.get("phase") == "look"]
+    rows = [
+        (
+            f"{float(p.params['load_min']):.0f}",
+            value(float(p.extra["now_c"]), "degC"),
+            value(round(p.value, 1), "degC"),
+            _band(p),
+        )
+        for p in looks
+    ]
+    headers = (_("minute"), _("now"), _("steady"), _("90 % band"))
+    return Table(headers=headers, rows=tuple(rows), right=(0, 1, 2))
+
+
+def _row(point: Point) -> tuple[str, str, str]:
+    name = _(METRICS[point.metric])
+    if "share" in point.params:
+        name = f"{name} ({value(point.params['share'], 'fraction')})"
+    return name, value(point.value, point.unit), _band(point)
+
+
+def _band(point: Point) -> str:
+    low, high = float(point.extra["low90"]), float(point.extra["high90"])
+    return _("{low} to {high}").format(low=value(low, point.unit), high=value(high, point.unit))
+
+
+def compared_table(found: CoolingCompared) -> Table:
+    """Two thermal tests side by side."""
+    rows = [
+        (_("thermal resistance"), value(found.before_k_per_w, "K/W"), value(found.after_k_per_w, "K/W")),
+        (_("fan"), *(value(fan, "fraction") for fan in found.fans)),
+        (_("load"), *found.loads),
+    ]
+    return Table(headers=("", _("before"), _("after")), rows=tuple(rows))
+
+
+def compared_lines(found: CoolingCompared) -> list[str]:
+    """The verdict on two thermal tests, and what to mind."""
+    change = {
+        "degrees": value(round(abs(found.degrees), 1), "degC"),
+        "low": value(round(found.degrees_low, 1), "degC"),
+        "high": value(round(found.degrees_high, 1), "degC"),
+        "power": value(round(found.power_w), "W"),
+    }
+    verdicts = {
+        "better": _("Cooler by {degrees} at {power} (95 %: {low} to {high}), room and power taken out."),
+        "worse": _("Hotter by {degrees} at {power} (95 %: {low} to {high}), room and power taken out."),
+        "not_shown": _("No difference is shown: {low} to {high} at {power} (95 %), room and power taken out."),
+    }
+    lines = [verdicts[found.verdict].format(**change)]
+    if found.fans_apart:
+        lines.append(_("The fans ran at different speeds; a part of the difference is theirs."))
+    if found.loads[0] != found.loads[1]:
+        lines.append(_("The loads differ; heat arises in other places of the chip, so compare with care."))
+    if not all(found.closed):
+        lines.append(_("One of the tests ended before its steady temperature was known well; run it longer."))
+    return lines

@@ -1,0 +1,91 @@
+"""The thermal test on simulated cards, from the plan to advice."""
+
+from collections.abc import Callable
+
+import pytest
+
+from gputuner.experiments.cooling import Cooling
+from gputuner.model.errors import UsageError
+from gputuner.model.events import AdviceGiven, Event, Outcome, PointMeasured, RunFinished, Warned
+from gputuner.model.points import Point
+from tests.engine.rig import Simulated
+
+Start = Callable[..., Simulated]
+
+
+def points(events: list[Event], metric: str) -> list[Point]:
+    return [e.point for e in events if isinstance(e, PointMeasured) and e.point.metric == metric]
+
+
+def given_advice(events: list[Event]) -> set[str]:
+    return {a.id for e in events if isinstance(e, AdviceGiven) for a in e.advice}
+
+
+def asked(events: list[Event]) -> dict[str, str]:
+    return {q.id: q.command for e in events if isinstance(e, AdviceGiven) for q in e.questions}
+
+
+def test_every_forecast_holds_where_the_card_ends(simulated: Start):
+    events = simulated(card="rtx-3090").run(Cooling(minutes=20.0))
+    looks = [p for p in points(events, "steady_temperature") if p.params["phase"] == "look"]
+    end = float(looks[-1].extra["now_c"])
+    inside = [float(p.extra["low90"]) <= end + 0.5 and end - 0.5 <= float(p.extra["high90"]) for p in looks]
+    assert len(looks) >= 4
+    assert sum(inside) >= len(inside) - 1
+    assert float(looks[0].extra["high90"]) - float(looks[0].extra["low90"]) > 8.0
+    (resistance,) = points(events, "thermal_resistance")
+    assert resistance.extra["closed"] is True
+    assert "low90" in resistance.extra
+    # The simulated card's inlet air is 27 °C.
+    (air,) = points(events, "surroundings_temperature")
+    assert float(air.extra["low90"]) - 1.0 <= 27.0 <= float(air.extra["high90"]) + 1.0
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome is Outcome.COMPLETED
+
+
+def test_too_short_a_test_says_how_many_minutes_are_missing(simulated: Start):
+    events = simulated(card="rtx-3090").run(Cooling(minutes=4.0))
+    (resistance,) = points(events, "thermal_resistance")
+    assert resistance.extra["closed"] is False
+    assert "cooling_longer" in asked(events)
+    assert "--minutes" in asked(events)["cooling_longer"]
+    assert "cooling.enough" not in given_advice(events)
+
+
+def test_memory_that_is_hot_under_a_cool_core_is_no_sound_cooler(simulated: Start):
+    """The 3080 20G of the catalogue: soft pads, software thermal limit at a cool core (facts on cooling §5)."""
+    events = simulated(card="rtx-3080-20g").run(Cooling(minutes=12.0))
+    assert "memory_heat.suspected" in given_advice(events)
+    assert "cooling.enough" not in given_advice(events)
+
+
+def test_a_cooler_worse_than_its_kind_is_told_with_degrees(simulated: Start):
+    events = simulated(card="rtx-3090").run(Cooling(minutes=14.0, cooler="water", room_c=27.0))
+    (advice,) = [a for e in events if isinstance(e, AdviceGiven) for a in e.advice if a.id == "cooling.worse_than_kind"]
+    assert advice.params["usual"] == 0.07
+    assert 0 < advice.params["degrees_low"] < advice.params["degrees_high"]  # type: ignore[operator]
+    assert not {"cooling_room", "cooling_cooler"} & set(asked(events))
+
+
+def test_a_stuck_sensor_is_no_forecast(simulated: Start):
+    events = simulated((0.0, "stuck_sensor", {}), card="rtx-3090").run(Cooling(minutes=5.0))
+    assert not points(events, "thermal_resistance")
+    assert "cooling_nothing_read" in {e.code for e in events if isinstance(e, Warned)}
+    assert asked(events).keys() == {"cooling_nothing"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"minutes": 1.0}, "minutes_out_of_range"),
+        ({"room_c": 99.0}, "room_out_of_range"),
+        ({"cooler": "fridge"}, "cooler_unknown"),
+        ({"load": "alexnet:batch=2"}, "workload_unknown"),
+        ({"load": "edsr:batch=x"}, "job_setting_value"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(fields: dict[str, object], code: str):
+    with pytest.raises(UsageError) as refused:
+        Cooling(**fields)  # type: ignore[arg-type]
+    assert refused.value.code == code
