@@ -1,6 +1,6 @@
 """The way of sharing: time slicing, MPS or streams; whose work comes first; what shares and processors are to blame."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import gain_of, make
@@ -28,7 +28,7 @@ def way_rules(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:
             plain = next((each for each in own if each.mode == mix.mode and not each.shares), None)
             if mix.shares and plain is not None:
                 found += _shares(evidence, mix, plain) if mix.mode == "mps" else _first_come(evidence, mix, plain)
-    return [*found, *_host(evidence)]
+    return [*found, *_host(evidence, {(mix.label, mix.mode) for mix in valid})]
 
 
 def _mode(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:
@@ -100,12 +100,17 @@ def _priority(point: Point) -> int:
     return int(value) if isinstance(value, int | float) else 0
 
 
-def _host(evidence: Evidence) -> list[Advice]:
-    """Jobs that wait for the processor, not for the card: each gets its share of threads and workers."""
+def _host(evidence: Evidence, valid: Collection[tuple[str, str]]) -> list[Advice]:
+    """Jobs that wait for the processor, not for the card: each gets its share of threads and workers.
+
+    ``valid``: label and mode of the mixes whose figures hold.
+    """
     blamed = [
         point
         for point in newest(evidence.of("co_run_cause"))
-        if point.params.get("cause") == HOST and point.extra.get(VERDICT) == HOST
+        if point.params.get("cause") == HOST
+        and point.extra.get(VERDICT) == HOST
+        and (str(point.params.get("mix")), str(point.params.get("mode"))) in valid
     ]
     if not blamed:
         return []

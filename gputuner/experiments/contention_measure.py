@@ -152,6 +152,8 @@ class Lab:
                 after[job.label] = trial
         whole = self._judged(replace(found, after=after))
         self.known.rounds[mix_label(found.jobs), way][-1] = whole
+        if whole.found is None and whole.places:
+            yield from self.course.warn("contend_no_overlap", jobs=len(whole.jobs))
         yield from self.tell_mix(found.jobs, way)
         return whole
 

@@ -5,6 +5,7 @@ import pytest
 from gputuner.assembly.processor import PROCESSOR, processor_catalog
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.devices.simulated import SimulatedCards
+from gputuner.experiments.contention import Contend
 from gputuner.experiments.tune import Tune
 from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
@@ -69,3 +70,12 @@ def test_a_real_card_is_rehearsed_to_the_end(known):
     assert steps[-1].label == "sustained"
     assert steps[-1].expected_s >= 15.0
     assert sum(step.expected_s for step in steps) <= 300.0
+
+
+def test_of_jobs_at_once_neither_recipe_nor_command_is_run():
+    """The file is not there, and the program is none: built-in trainings stand in."""
+    spec = Contend(jobs=("missing.py:make", "edsr:batch=2"), commands=(("no-such-program",),), fixed_batch=True)
+    told = rehearse(spec, CardInfo(uuid=CPU_CARD, index=0, name="CPU"), 4 << 30)
+    labels = [step.label for step in told.steps]
+    assert labels[:4] == ["contend_alone", "contend_alone", "contend_together", "contend_alone"]
+    assert all(step.expected_s > 0 for step in told.steps)
