@@ -2,26 +2,21 @@
 
 Ours is *absent* → *running* (the first step that wants it) → *absent* (a step of another mode, or the end of the run).
 Before it starts, a journal of it and of us is written and a keeper (``engine/mps_keeper.py``) waits for our end: it, or
-the next start of a run (:func:`sweep`), ends a daemon whose owner is gone. The user's daemon is never started, stopped
-or changed. Tried with a stand-in for NVIDIA's program; not yet run on a card.
+the next start of a run (``engine/mps_journal.py``), ends a daemon whose owner is gone. The user's daemon is never
+started, stopped or changed. Tried with a stand-in for NVIDIA's program; not yet run on a card.
 """
 
 import contextlib
-import json
-import os
-import platform
 import secrets
 import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-import psutil
-
 from gputuner.engine.mps_daemon import PIPE, PROGRAM, Daemon, MpsFailed
+from gputuner.engine.mps_journal import OURS, TEMPORARY, forget, runtime_of, write
 from gputuner.engine.mps_keeper import ARGUMENT, READY
 from gputuner.model.steps import Variables
 
@@ -29,9 +24,6 @@ PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 LONGEST = 80
 """Characters of a folder below which the daemon's sockets fit into the 107 that the system allows."""
 KEEPER_S = 30.0
-OURS, TEMPORARY = "mps-", "gputuner-"
-"""How the names of our folders begin."""
-SAME_START_S = 1.0
 
 
 class Mps(Protocol):
@@ -64,30 +56,6 @@ class Mps(Protocol):
     def end(self) -> bool:
         """End what was started here; False: it had to be killed."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Owner:
-    """A process, told apart from a later one of the same number by its start (seconds since 1970)."""
-
-    host: str
-    pid: int
-    started_s: float
-
-    @classmethod
-    def myself(cls) -> "_Owner":
-        return cls(host=platform.node(), pid=os.getpid(), started_s=psutil.Process().create_time())
-
-    def alive(self) -> bool:
-        """Whether it runs; of one on another machine, which shares the folder, that is taken as given."""
-        if self.host != platform.node():
-            return True
-        try:
-            process = psutil.Process(self.pid)
-            same = abs(process.create_time() - self.started_s) < SAME_START_S
-            return same and process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
-        except psutil.Error:
-            return False
 
 
 class OwnMps:
@@ -150,10 +118,7 @@ class OwnMps:
         folder.mkdir(mode=0o700, exist_ok=True)
         self._daemon = Daemon(folder, self._program)
         self._journal = runtime / f"{OURS}{secrets.token_hex(6)}.json"
-        told = {**asdict(_Owner.myself()), "folder": str(folder), "program": self._program}
-        partial = self._journal.with_suffix(".part")
-        partial.write_text(json.dumps(told))
-        partial.replace(self._journal)
+        write(self._journal, folder, self._program)
         self._keeper = _keeper([*self._child, ARGUMENT, str(self._journal)])
 
     def _end(self) -> bool:
@@ -162,7 +127,7 @@ class OwnMps:
             well = self._daemon.end()
             self._daemon = None
         if self._journal is not None:
-            _forget(self._journal)
+            forget(self._journal)
             self._journal = None
         if self._keeper is not None:
             _close(self._keeper)
@@ -218,38 +183,6 @@ class SimulatedMps:
     def end(self) -> bool:
         """Nothing was started."""
         return True
-
-
-def runtime_of(data_dir: Path) -> Path:
-    """The folder of what lives as long as a process."""
-    return data_dir / "run"
-
-
-def sweep(data_dir: Path) -> int:
-    """End what processes of ours that are gone have left running; how many daemons that were."""
-    return sum(end_journalled(journal) for journal in sorted(runtime_of(data_dir).glob("mps-*.json")))
-
-
-def end_journalled(journal: Path) -> bool:
-    """End the daemon of a journal whose owner is gone, and forget it; True: it still ran."""
-    try:
-        told = json.loads(journal.read_text())
-        owner = _Owner(host=str(told["host"]), pid=int(told["pid"]), started_s=float(told["started_s"]))
-        daemon = Daemon(Path(told["folder"]), str(told["program"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    if owner.alive() or not daemon.folder.name.startswith((OURS, TEMPORARY)):
-        return False
-    found = daemon.alive()
-    daemon.end()
-    _forget(journal)
-    return found
-
-
-def _forget(journal: Path) -> None:
-    journal.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):  # others may lie there
-        journal.parent.rmdir()
 
 
 def _share(percentage: int | None) -> Variables:

@@ -1,7 +1,7 @@
 """The keeper of an MPS daemon: a child that waits until its parent is gone, and then ends the daemon that is left.
 
 However the parent ends, its end of the keeper's standard input is closed. A parent that ended the daemon itself leaves
-nothing to do. If the keeper is killed too, the journal (``engine/mps.py``) lets the next start end the daemon.
+nothing to do. If the keeper is killed too, the journal (``engine/mps_journal.py``) lets the next start end the daemon.
 """
 
 import signal
@@ -19,7 +19,7 @@ PAUSE_S = 0.05
 
 def main(argv: Sequence[str]) -> int:
     """Keep the daemon whose journal is named; the exit code."""
-    from gputuner.engine.mps import end_journalled
+    from gputuner.engine.mps_journal import end_journalled
 
     for name in ("SIGINT", "SIGHUP"):
         if hasattr(signal, name):

@@ -12,8 +12,9 @@ from typing import TypeVar
 
 from gputuner.engine import mps_ground
 from gputuner.engine.loop import Loop
-from gputuner.engine.mps import Mps, UsersMps, runtime_of, sweep
+from gputuner.engine.mps import Mps, UsersMps
 from gputuner.engine.mps_daemon import PIPE, MpsFailed
+from gputuner.engine.mps_journal import runtime_of, sweep
 from gputuner.engine.stage import Stage
 from gputuner.engine.workers import Workers
 from gputuner.model.cards import CardInfo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from gputuner.engine import mps
+from gputuner.engine import mps_journal
 from gputuner.model.events import Event, Outcome, RunFinished, Warned
 from gputuner.model.steps import Done, StepResult, Together
 from tests.engine.rig import Bench, outcomes_of, work
@@ -35,7 +35,7 @@ class Lab(Bench):
     @property
     def left(self) -> list[str]:
         """What runs or lies there still."""
-        run = [str(path) for path in mps.runtime_of(self.folder).rglob("*")]
+        run = [str(path) for path in mps_journal.runtime_of(self.folder).rglob("*")]
         return run + left_processes(self.folder)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gputuner.engine import mps
+from gputuner.engine import mps, mps_journal
 from gputuner.engine.engine import Engine
 from gputuner.engine.mps import OwnMps
 from gputuner.engine.mps_daemon import Daemon
@@ -46,7 +46,7 @@ def test_jobs_are_clients_of_a_daemon_of_our_own_for_as_long_as_steps_want_it(la
     assert notes(seen[2], "percentage") == ["", ""]
     assert notes(seen[2], "mode") == ["mps", "mps"]
     (pipe,) = {*notes(seen[1], "pipe"), *notes(seen[2], "pipe")}
-    assert Path(str(pipe)).parent.parent == mps.runtime_of(lab.folder)
+    assert Path(str(pipe)).parent.parent == mps_journal.runtime_of(lab.folder)
     assert notes(seen[0], "pipe") == notes(seen[3], "pipe") == [""]
     assert warned(events) == []
     assert lab.journal() == [*START, *ASKED, *ASKED, *END]
@@ -59,7 +59,7 @@ def test_the_folder_is_ours_alone_and_short_enough_for_a_socket(lab: Lab):
         done = yield pair()
         folder = Path(str(notes(done, "pipe")[0])).parent
         modes.extend(path.stat().st_mode & 0o777 for path in (folder.parent, folder, *folder.glob("*/")))
-        (journal,) = mps.runtime_of(lab.folder).glob("mps-*.json")
+        (journal,) = mps_journal.runtime_of(lab.folder).glob("mps-*.json")
         told = json.loads(journal.read_text())
         assert told["folder"] == str(folder)
         assert told["pid"] == os.getpid()
@@ -232,7 +232,7 @@ def killed_run(folder: Path, child: list[str]) -> None:
 
 def test_a_killed_run_leaves_no_daemon_and_no_worker(place: Path):
     killed_run(place, CHILD)
-    await_fact(lambda: not mps.runtime_of(place).exists() and not left_processes(place), "all is gone")
+    await_fact(lambda: not mps_journal.runtime_of(place).exists() and not left_processes(place), "all is gone")
     told = [line for line in journal_of(place) if line != "terminate_client"]  # workers die at the same moment
     assert told == [*START, *ASKED, *END]
 
@@ -244,7 +244,7 @@ def test_the_next_start_ends_what_a_killed_run_and_its_keeper_left(lab: Lab):
         words = process.info["cmdline"] or []
         if deaf[-1] in words and str(lab.folder) in " ".join(words):
             process.kill()
-    assert Daemon(next(mps.runtime_of(lab.folder).glob("mps-*/"))).alive()
+    assert Daemon(next(mps_journal.runtime_of(lab.folder).glob("mps-*/"))).alive()
     events, _ = run(lab, work())
     (told,) = [e for e in events if isinstance(e, Warned)]
     assert (told.code, told.params) == ("mps_stale", {"daemons": 1})
@@ -261,7 +261,7 @@ def test_a_folder_too_deep_for_a_socket_gives_way_to_a_temporary_one(tmp_path: P
     assert folder.stat().st_mode & 0o777 == 0o700
     assert own.end()
     assert not folder.exists()
-    assert not mps.runtime_of(deep).exists()
+    assert not mps_journal.runtime_of(deep).exists()
 
 
 def test_a_journal_of_a_living_run_is_left_alone(place: Path):
@@ -270,18 +270,18 @@ def test_a_journal_of_a_living_run_is_left_alone(place: Path):
     own = OwnMps("GPU-test", tmp_path, CHILD, program)
     own.start()
     try:
-        assert mps.sweep(tmp_path) == 0
-        (journal,) = mps.runtime_of(tmp_path).glob("mps-*.json")
+        assert mps_journal.sweep(tmp_path) == 0
+        (journal,) = mps_journal.runtime_of(tmp_path).glob("mps-*.json")
         told = json.loads(journal.read_text())
         elsewhere = journal.with_name("mps-elsewhere.json")
         elsewhere.write_text(json.dumps({**told, "host": "another machine", "pid": 1, "started_s": 0.0}))
         garbled = journal.with_name("mps-garbled.json")
         garbled.write_text("{")
-        assert mps.sweep(tmp_path) == 0
+        assert mps_journal.sweep(tmp_path) == 0
         assert elsewhere.exists()
     finally:
         elsewhere.unlink()
         garbled.unlink()
         assert own.end()
-    assert not mps.runtime_of(tmp_path).exists()
+    assert not mps_journal.runtime_of(tmp_path).exists()
     assert left_processes(tmp_path) == []
