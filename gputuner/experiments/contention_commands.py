@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from gputuner.analysis.told_command import told_command
 from gputuner.experiments.course import Course
+from gputuner.experiments.failed_training import told_words
 from gputuner.model.errors import UsageError, UserCodeError
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Mode, Step, StepResult, Trial, UserCodeFailed, Work
@@ -88,13 +89,13 @@ def tell_command(course: Course, name: str, result: UserCodeFailed, jobs: int) -
     Raises:
         UserCodeError: it ran alone; with its last lines.
     """
-    last = result.traceback.strip().rpartition("\n")[2]
+    words, how = told_words(result.traceback).strip(), told_words(result.message)
+    last = words.rpartition("\n")[2]
     if jobs > 1:
-        yield from course.warn("command_ended_beside", command=name, how=result.message, last=last, jobs=jobs)
+        yield from course.warn("command_ended_beside", command=name, how=how, last=last, jobs=jobs)
         return
     code = result.reason if result.reason in REASONS else "command_failed"
-    text = f"{name}: {result.message}"
-    raise UserCodeError(f"contend_{code}", text, command=name, how=result.message, where=result.traceback)
+    raise UserCodeError(f"contend_{code}", f"{name}: {how}", command=name, how=how, where=words)
 
 
 def tell_rate_unknown(course: Course, job: object, trial: Trial) -> Generator[Step, StepResult, None]:

@@ -9,6 +9,8 @@ from gputuner.model.steps import Lost, UserCodeFailed
 
 OWN_ERROR = "gputuner.workloads.bodies.recipe.RecipeError: "
 FILE = re.compile(r'(?<=File ")[^"]+(?=")')
+FOLDERS = re.compile(r"(?<![\w.:/\\~-])(?:~?/|[A-Za-z]:\\)(?:[^\s/\\:\"']+[/\\])+")
+"""Of a path from a root or a home on all but its last part."""
 INSTALLED = "site-packages/"
 FRAME, PACKAGE = '  File "', "gputuner"
 
@@ -44,6 +46,14 @@ def own_frames(traceback: str) -> str:
     last = [line.removeprefix(OWN_ERROR) for line in traceback.rstrip().splitlines()[-1:]] if frames else []
     text = FILE.sub(_named, "".join(FRAME + frame for frame in kept)).rstrip()
     return "\n".join([text] if text.endswith("".join(last)) else [text, *last]).strip("\n")
+
+
+def told_words(text: str) -> str:
+    """What a program of the user's wrote, without the folders of paths from a root on: a session is passed on.
+
+    Files of installed packages are named from the package on.
+    """
+    return FOLDERS.sub("", FILE.sub(_named, text))
 
 
 def _named(found: re.Match[str]) -> str:
