@@ -55,6 +55,8 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
     state = card.state(asked.setting)
     setting = asked.setting
     output.note(_before(state))
+    if risk := _risk(state, asked.value):
+        output.warn(risk)
     if _may_be_lost(state) and not asked.yes and not _agreed(output, state):
         output.line(_("Nothing was changed."))
         return 0
@@ -94,6 +96,21 @@ def _before(state: SettingState) -> str:
     return _("{setting} now: {now} (default: {default}).").format(
         setting=words.setting_name(state.setting), now=now, default=default
     )
+
+
+def _risk(state: SettingState, value: Value) -> str:
+    """What the user must know before it is set; empty where lower is only slower."""
+    setting = state.setting
+    above = bool(value) and bool(state.default) and value[0] > state.default[0]
+    if setting in (Setting.CORE_OFFSET, Setting.MEMORY_OFFSET) and above:
+        return _(
+            "Above 0 this is overclocking: results can become wrong without a crash, and many warranties exclude it."
+        )
+    if setting is Setting.POWER_LIMIT and above:
+        return _("Above the default: more heat in core, memory and power connector. Watch all three.")
+    if setting is Setting.FAN and value:
+        return _("At a fixed speed the card may get hotter than its maker meant; watched until it is automatic again.")
+    return ""
 
 
 def _after(applied: Applied) -> str:

@@ -113,11 +113,14 @@ class Guard:
             NoPermission: this process may not; nothing was changed.
             CardBusy: another process changes settings of the card.
             StoreError: the journal cannot be written; nothing was changed.
-            DeviceError: the driver refused it, or the card shows another value; what was found is back.
+            DeviceError: the driver refused it, or the card shows another value (what was found is back); or a fan
+                while nobody can tell the temperature.
         """
         self._own(self._known(card))
         state = self._actuator.state(card, setting)
         check(state, value)
+        if setting is Setting.FAN and value and self._fan_danger(card) is not None:
+            raise DeviceError("control_fan_unsafe", "the temperature is unknown or too high", setting=setting.value)
         entries = self._true_entries(card, setting)
         held = next((e for e in entries if not e.kept), None)
         kept = next((e for e in entries if e.kept), None)

@@ -61,6 +61,9 @@ ERRORS: dict[str, str] = {
     "control_fan_taken": N_(
         "Another program has set the fans by hand, and they would be automatic afterwards: say --yes to go on."
     ),
+    "control_fan_unsafe": N_(
+        "The temperature cannot be read, or is close to where the card slows itself down; the fans stay automatic."
+    ),
     "control_fan_kept": N_("A fan is never left at a fixed speed without anyone watching the temperature."),
     "control_no_card": N_("The helper does not see this card."),
     "control_which_card": N_("There are several cards; name one with --gpu: {known}."),

@@ -167,6 +167,13 @@ def test_of_several_cards_one_is_named(there: Machine) -> None:
     assert there.writes == ["1 SetPowerManagementLimit 300000 = 0", "1 SetPowerManagementLimit 350000 = 0"]
 
 
+def test_risks_are_told_before_anything_is_set(simulated: Run) -> None:
+    _, _, err = simulated("set", "offset-memory", "500", "--yes")
+    assert "wrong without a crash" in err
+    _, _, err = simulated("set", "offset-core", "-50", "--yes")
+    assert "overclocking" not in err
+
+
 def test_a_password_that_is_not_given_changes_nothing(there: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ``sudo`` that refuses, as it does without a terminal or a right."""
     folder = there.folder / "bin"

@@ -188,11 +188,20 @@ def test_fans_go_back_when_the_temperature_cannot_be_read(make: Make, fake_nvml:
 
 
 def test_fans_go_back_when_the_card_is_about_to_slow_down(make: Make, fake_nvml: FakeNvml) -> None:
-    bench = make(machine(nvmlDeviceGetTemperature=93))
+    bench = make(machine(nvmlDeviceGetTemperature={"sequence": [41, 93]}))
     bench.guard.set(GPU, FAN, (0.5,))
     bench.guard.tick()
     assert bench.codes() == ["control_fan_hot"]
     assert bench.reads(FAN) == ()
+
+
+@pytest.mark.parametrize("told", [93, error("NOT_SUPPORTED")])
+def test_a_fan_that_nobody_could_watch_is_not_set(make: Make, told: object) -> None:
+    bench = make(machine(nvmlDeviceGetTemperature=told))
+    with pytest.raises(DeviceError) as refused:
+        bench.guard.set(GPU, FAN, (0.5,))
+    assert refused.value.code == "control_fan_unsafe"
+    assert bench.fake.writes() == []
 
 
 def test_a_fan_that_fails_half_way_is_automatic_again(make: Make, fake_nvml: FakeNvml) -> None:

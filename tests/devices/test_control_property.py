@@ -86,7 +86,7 @@ class World:
             pass
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(STEPS)
 def test_in_the_end_all_is_as_it_was_found(steps: list[tuple[object, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
