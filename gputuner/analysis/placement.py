@@ -167,6 +167,8 @@ class _Table:
         """Give the job its cards, or say why not and keep those it will get next."""
         needs = candidate.needs
         usable = [room for room in self._rooms.values() if not needs.pinned or room.uuid in needs.pinned]
+        if not usable:
+            return None, Reason(code="not_served")
         against = {room.uuid: self._against(candidate, room) for room in usable}
         open_rooms = [room for room in usable if against[room.uuid] is None]
         if len(open_rooms) >= needs.cards:

@@ -15,9 +15,10 @@ from gputuner.cli.options import GIB, Options, check_range, whole_number
 from gputuner.cli.output import Output
 from gputuner.cli.queue_words import indices, job_ids, seconds
 from gputuner.language import jobs as words
+from gputuner.language import sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CPU_CARD, CardInfo
-from gputuner.model.errors import NoCard, UsageError
+from gputuner.model.errors import DeviceError, UsageError
 from gputuner.model.jobs import Job, Needs, NeedSource, OnReboot, QueueCard, Request
 
 ABOUT = N_("Put a command into the line; it starts when a card has room for it.")
@@ -187,9 +188,10 @@ def _put(output: Output, context: Context, options: Options, request: Request, l
         if not known:
             try:
                 known = setup.select(options.gpu, for_experiment=False)
-            except NoCard:
+            except DeviceError as error:  # a driver in trouble is no reason not to make a list
                 if options.gpu is not None:
                     raise
+                output.warn(sentences.error(error))
         if options.gpu is not None:
             pinned = tuple(card.uuid for card in known)
             request = replace(request, needs=replace(request.needs, pinned=pinned))

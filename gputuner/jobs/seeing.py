@@ -9,7 +9,7 @@ import psutil
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import Quantity
 from gputuner.model.samples import ProcessOnCard, Sample
-from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.feed import Feed, FeedState
 
 HEAT_MARGIN_C = 10.0
 """No job starts nearer than this to the temperature at which the card slows down."""
@@ -59,7 +59,7 @@ class FeedCards:
 
     def look(self) -> tuple[Seen, ...]:
         """All of them as they stand now."""
-        tick = self._feed.latest()
+        tick = self._feed.latest() if self._feed.status().state is FeedState.OK else None  # else: old, or nothing
         samples = {sample.card: sample for sample in tick.samples} if tick else {}
         return tuple(self._seen(card, samples.get(card.uuid)) for card in self._cards())
 

@@ -26,7 +26,8 @@ _REASONS: dict[str, str] = {
     "behind": N_("Job {job} comes first on card {index}."),
     "card_taken": N_("Card {index} is taken by job {jobs}."),
     "slots": N_("All {slots} slots are taken by job {jobs}."),
-    "too_few_cards": N_("It needs {cards} cards at a time."),
+    "not_served": N_("None of the cards that it may use is served now."),
+    "too_few_cards": N_("It needs {cards} cards at a time; of {known} not so many have room."),
     "card_silent": N_("Card {index} does not answer."),
     "beside_unknown": N_(
         "How much it and job {jobs} slow each other down on card {index} was never measured (gputuner --cli contend "
@@ -167,7 +168,7 @@ def note(entry: RunnerNote) -> str:
             return fill(N_("Job {job} starts: {command}"), named)
         case NoteKind.ENDED | NoteKind.INTERRUPTED:
             took = None if None in (job.started_unix_s, job.ended_unix_s) else _took(job)
-            return fill(N_("Job {job} {how} after {took:s}."), {**named, "how": ended(job).rstrip("."), "took": took})
+            return fill(N_("Job {job} {how} after {took:s}."), {**named, "how": ended(job).rstrip(".。"), "took": took})
         case NoteKind.TRIED_AGAIN:
             return fill(N_("Job {job} waits to be tried again."), named)
         case NoteKind.GREW:

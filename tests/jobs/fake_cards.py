@@ -25,9 +25,12 @@ def held(folder, uuid):
     """Bytes by process on a card."""
     found = {}
     for path in (folder / uuid).glob("[0-9]*"):
+        try:
+            amount = int(path.read_text() or "0")
+        except FileNotFoundError:  # given back just now
+            continue
         if alive(int(path.name)):
-            text = path.read_text() or "0"
-            found[int(path.name)] = int(text)
+            found[int(path.name)] = amount
     return found
 
 

@@ -25,6 +25,7 @@ REPEATS = 15
 def filled(data_dir, jobs):
     """Jobs of 200 different needs, a tenth of which follow others."""
     with JobStore(data_dir) as store:
+        store.connection.execute("PRAGMA synchronous = OFF")  # filling is not what is measured
         for number in range(jobs):
             needs = Needs(
                 memory_bytes=(number % 200 + 1) * GIB // 8, source=NeedSource.GIVEN, label=f"train{number % 20}.py"

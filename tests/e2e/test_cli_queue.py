@@ -1,0 +1,171 @@
+"""The queue from end to end: real runners, real supervisors, real commands."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+import pytest
+
+from gputuner.assembly.queue import open_queue
+from gputuner.jobs.lease import RunnerLease
+from gputuner.model.errors import CardBusy
+from gputuner.model.jobs import JobState, Request
+
+pytestmark = pytest.mark.e2e
+SH = ("sh", "-c")
+CARD = ("--simulate", "rtx-4090-48g")
+
+
+def until(fact):
+    """Wait for a fact."""
+    end = time.monotonic() + 120.0
+    while time.monotonic() < end:
+        if found := fact():
+            return found
+        time.sleep(0.02)
+    raise AssertionError("it never came")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one command line came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def jobs(self):
+        """The jobs of its document by id."""
+        return {job["id"]: job for job in json.loads(self.out)["jobs"]}
+
+
+@pytest.fixture
+def here(tmp_path, capsys):
+    """The command line in this process, which starts faster; options of ours stand before ``--``."""
+    from gputuner.cli.app import main
+
+    def run(*words):
+        place = words.index("--") if "--" in words else len(words)
+        code = main([*words[:place], "--data-dir", str(tmp_path / "data"), "--lang", "en", *words[place:]])
+        said = capsys.readouterr()
+        return Answer(code, said.out, said.err)
+
+    return run
+
+
+def test_a_list_is_run_to_its_end_in_order_with_logs_and_codes(here):
+    added = here("queue", "add", "--name", "one", "--json", "--", *SH, "echo hello; exit 0")
+    assert added.jobs[1]["state"] == "waiting"
+    here("queue", "add", "--array", "1-2", "--", *SH, "echo index {index} is $GPUTUNER_ARRAY_INDEX")
+    here("queue", "add", "--after", "1", "--retry", "1", "--", *SH, "echo oh no; exit 3")
+    assert "Nobody serves" in here("queue", "list").out
+    ran = here("queue", "run", "--until-empty", "--slots", "2")
+    assert ran.code == 6, ran.err
+    assert "oh no" in ran.err
+    found = here("queue", "list", "--json").jobs
+    assert [found[each]["state"] for each in (1, 2, 3, 4)] == ["done", "done", "done", "failed"]
+    assert (found[4]["attempt"], found[4]["exit_code"], found[4]["tail"]) == (2, 3, "oh no")
+    assert here("queue", "log", "3").out == "index 2 is 2\n"
+    assert here("queue", "cancel", "4").code == 2
+    assert here("queue", "retry", "4").code == 0
+    assert here("queue", "list", "--json").jobs[4]["state"] == "waiting"
+    assert here("queue", "cancel", "4").code == 0
+    assert here("queue", "run", "--until-empty").code == 0
+
+
+def test_can_never_fit_is_said_when_it_is_added(here):
+    ended = here("queue", "add", "--memory", "82", *CARD, "--", "true")
+    assert ended.code == 5
+    assert "can never fit" in ended.err
+    assert here("queue", "add", "--cards", "2", *CARD, "--", "true").code == 5
+    assert here("queue", "add", "--memory", "40", *CARD, "--", "true").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("add", "--"), "nothing to run"),
+        (("add", "--memory", "-1", "--", "true"), "--memory"),
+        (("add", "--memory", "x", "--", "true"), "--memory"),
+        (("add", "--cards", "0", "--", "true"), "--cards"),
+        (("add", "--timeout", "soon", "--", "true"), "write a time as"),
+        (("add", "--after", "a", "--", "true"), "names no jobs"),
+        (("add", "--after", "7", "--memory", "0.1", "--", "true"), "no job 7"),
+        (("add", "--array", "5-1", "--", "true"), "names no indices"),
+        (("add", "--on-reboot", "maybe", "--", "true"), "--on-reboot"),
+        (("add", "--folder", "/no/such/folder", "--", "true"), "/no/such/folder"),
+        (("add", "true"), "Write -- before the command"),
+        (("add", "python", "train.py", "--lr", "1"), "Write -- before the command"),
+        (("cancel", "9"), "no job 9"),
+        (("retry", "x-y"), "names no jobs"),
+        (("log", "1-2"), "names no jobs"),
+        (("move", "1"), "--before"),
+        (("run", "--slots", "0"), "--slots"),
+        (("run", "--slowdown", "0.5"), "--slowdown"),
+    ],
+)
+def test_bad_input_is_refused_in_words(words, said, here):
+    answer = here("queue", *words)
+    assert answer.code in (2, 127)
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_nothing_secret_is_told(here, monkeypatch):
+    monkeypatch.setenv("QUEUE_SECRET", "hush-environment")
+    here("queue", "add", "--memory", "0.1", "--", "train", "--token", "hush-word")
+    told = here("queue", "list", "--json").out + here("queue", "list", "--all").out
+    assert "hush" not in told
+    assert "***" in told
+
+
+def test_simulated_cards_share_out_a_list(here):
+    here("queue", "add", "--memory", "5", "--array", "1-4", *CARD, *CARD, "--", *SH, "echo $CUDA_VISIBLE_DEVICES")
+    ran = here("queue", "run", "--until-empty", "--json", "--share", *CARD, *CARD)
+    assert ran.code == 0, ran.err
+    assert "simulated" in ran.err
+    assert sorted(ran.jobs) == [1, 2, 3, 4]
+    for number, job in ran.jobs.items():
+        assert here("queue", "log", str(number)).out.strip() == job["cards"][0]
+
+
+def test_the_runner_may_end_be_killed_and_come_back_while_a_job_runs(fresh, tmp_path):
+    go = tmp_path / "go"
+    script = f"echo begun; while [ ! -e {go} ]; do sleep 0.02; done; echo over"
+    queue = open_queue(fresh.data_dir)
+    (job,) = queue.add(Request(command=(*SH, script), folder="/", environment=dict(os.environ)), ())
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    first = fresh.start("queue", "run", **quiet)
+    until(lambda: queue.job(job.id).state is JobState.RUNNING)
+    with pytest.raises(CardBusy):
+        RunnerLease(fresh.data_dir)
+    first.send_signal(signal.SIGTERM)
+    assert first.wait(timeout=60) == 0
+    assert queue.job(job.id).state is JobState.RUNNING
+    second = fresh.start("queue", "run", **quiet)
+    until(queue.runner)
+    second.kill()
+    second.wait()
+    following = fresh.start("queue", "log", "1", "--follow", stdout=subprocess.PIPE)
+    queue.start_runner()
+    go.touch()
+    assert following.communicate(timeout=100)[0] == "begun\nover\n"
+    until(lambda: queue.job(job.id).state is JobState.DONE)
+    queue.stop_runner()
+    assert queue.runner() is None
+    assert queue.job(job.id).attempt == 1
+
+
+def test_ctrl_c_ends_the_serving_and_cancel_a_running_job(fresh):
+    queue = open_queue(fresh.data_dir)
+    (job,) = queue.add(Request(command=("sleep", "1000"), folder="/", environment=dict(os.environ)), ())
+    serving = fresh.start("queue", "run", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: queue.job(job.id).state is JobState.RUNNING)
+    queue.cancel(job.id)
+    until(lambda: queue.job(job.id).state is JobState.CANCELLED)
+    serving.send_signal(signal.SIGINT)
+    assert serving.wait(timeout=60) == 130
