@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gputuner.assembly import feeds
 from gputuner.assembly.display import display_trouble
+from gputuner.assembly.doctor_control import examine_control
 from gputuner.assembly.doctor_mps import examine_mps
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.model.cards import CardInfo, CardState
@@ -49,6 +50,7 @@ def examine(setup: "Setup") -> tuple[Finding, ...]:
         *_folder(setup.data_dir),
         *_host(host),
         *examine_mps(cards, host),
+        *examine_control(),
     )
 
 

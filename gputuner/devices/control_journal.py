@@ -22,13 +22,13 @@ from gputuner.model.errors import CardBusy, StoreError
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: IO[str]) -> None:
+    def _lock(file: IO[str], *, look: bool = False) -> None:
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _lock(file: IO[str]) -> None:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    def _lock(file: IO[str], *, look: bool = False) -> None:
+        fcntl.flock(file.fileno(), (fcntl.LOCK_SH if look else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +106,24 @@ class Journal:
         """The changes of one card, those in other journals too."""
         others = (Journal(folder).entries(card) for folder in self._readable if folder != self._folder)
         return (*self.entries(card), *(entry for entries in others for entry in entries))
+
+    def abandoned(self, boot: str) -> tuple[Page, ...]:
+        """Changes of this boot that were to be put back and that no process holds any more; takes nothing."""
+        left = (
+            Page(card=page.card, entries=tuple(e for e in page.entries if not e.kept and e.moment.boot == boot))
+            for page in self.pages()
+        )
+        return tuple(page for page in left if page.entries and not self._held(page.card))
+
+    def _held(self, card: str) -> bool:
+        try:
+            with open(self._path(card).with_suffix(".lock"), encoding="ascii", errors="replace") as file:
+                _lock(file, look=True)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        return False
 
     def write(self, card: str, entries: tuple[Entry, ...]) -> None:
         """Replace a card's page, on the disk when this returns; no entries: there is no page.

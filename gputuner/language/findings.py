@@ -17,6 +17,10 @@ class FindingWords:
 
 
 FINDINGS: dict[str, FindingWords] = {
+    "settings_left": FindingWords(
+        what=N_("A gputuner that died has left settings of a card changed ({settings})."),
+        remedy=N_("Put them back: gputuner --cli control show --with sudo"),
+    ),
     "mps_fine": FindingWords(what=N_("Jobs can share a card side by side: MPS can be started when asked for.")),
     "mps_absent_not_linux": FindingWords(
         what=N_("Jobs that share a card alternate in time slices: MPS is of Linux alone.")
