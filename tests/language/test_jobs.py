@@ -1,5 +1,8 @@
 """The queue in words: every state and reason has its own, and waiting names who holds what (C-071, C-073)."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from gputuner.language import jobs as words
@@ -64,11 +67,8 @@ def test_every_note_is_a_sentence(tag):
 
 
 def test_every_reason_that_the_queue_gives_has_words():
-    import re
-    from pathlib import Path
-
     root = Path(words.__file__).resolve().parents[1]
     sources = [*root.glob("jobs/*.py"), root / "analysis/placement.py", root / "assembly/queue.py"]
     codes = {code for path in sources for code in re.findall(r'(?:Reason\(code=|\{"code": )"(\w+)"', path.read_text())}
-    assert {"memory", "recovering", "rebooted"} <= codes
+    assert {"memory", "rebooted", "out_of_memory"} <= codes
     assert {code for code in codes if words.told(Reason(code=code)) == code} <= {"never_cards", "never_memory"}

@@ -4,6 +4,7 @@
 """
 
 import io
+import os
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from gputuner.model.jobs import Needs, NeedSource, Request
 
 GIB = 2**30
 REPEATS = 15
+PROCESSES = 5
 
 
 def filled(data_dir, jobs):
@@ -64,14 +66,15 @@ def rooms(full):
     return found
 
 
-def median_ms(call):
-    """Median and worst time of a call, ms."""
-    took = []
-    for _repeat in range(REPEATS):
-        began = time.perf_counter()
+def timed(call, repeats=REPEATS):
+    """Median and worst wall time of a call, ms, and the median of the processor time that it and its children took."""
+    took, used = [], []
+    for _repeat in range(repeats):
+        began, before = time.perf_counter(), sum(os.times()[:4])
         call()
         took.append(1e3 * (time.perf_counter() - began))
-    return statistics.median(took), max(took)
+        used.append(1e3 * (sum(os.times()[:4]) - before))
+    return statistics.median(took), max(took), statistics.median(used)
 
 
 def listed(data_dir, *more):
@@ -100,19 +103,22 @@ def main(jobs=10000):
             read_ms = 1e3 * (time.perf_counter() - began)
             blocked = len(waiting._all) - len(line.candidates)
             rows = [
-                ("scheduling decision, cards with one job each", *median_ms(lambda: decide(line, rooms(False)))),
-                ("scheduling decision, cards full of others' memory", *median_ms(lambda: decide(line, rooms(True)))),
-                ("line as it is kept between changes", *median_ms(waiting.line)),
-                ("`queue list`: read and table, program loaded", *median_ms(lambda: shown(data_dir))),
-                ("`queue list`, whole process", *median_ms(lambda: listed(data_dir))),
-                ("`queue list --all`, whole process", *median_ms(lambda: listed(data_dir, "--all"))),
-                ("`queue list --json` (all jobs), whole process", *median_ms(lambda: listed(data_dir, "--json"))),
-                ("`--version`-like floor: `sessions list` on no sessions", *median_ms(lambda: floor(data_dir))),
+                ("scheduling decision, cards with one job each", *timed(lambda: decide(line, rooms(False)))),
+                ("scheduling decision, cards full of others' memory", *timed(lambda: decide(line, rooms(True)))),
+                ("line as it is kept between changes", *timed(waiting.line)),
+                ("`queue list`: read and table, program loaded", *timed(lambda: shown(data_dir))),
+                ("`queue list`, whole process", *timed(lambda: listed(data_dir), PROCESSES)),
+                ("`queue list --all`, whole process", *timed(lambda: listed(data_dir, "--all"), PROCESSES)),
+                (
+                    "`queue list --json` (all jobs), whole process",
+                    *timed(lambda: listed(data_dir, "--json"), PROCESSES),
+                ),
+                ("`--version`-like floor: `sessions list` on no sessions", *timed(lambda: floor(data_dir), PROCESSES)),
             ]
     print(f"{jobs} waiting jobs, {blocked} of them behind others; line read anew: {read_ms:.0f} ms\n")
-    print("| what | median | worst |\n|---|---|---|")
-    for name, median, worst in rows:
-        print(f"| {name} | {median:.2f} ms | {worst:.2f} ms |")
+    print("| what | median | worst | processor time |\n|---|---|---|---|")
+    for name, median, worst, used in rows:
+        print(f"| {name} | {median:.2f} ms | {worst:.2f} ms | {used:.0f} ms |")
 
 
 def floor(data_dir):
