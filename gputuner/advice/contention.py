@@ -219,12 +219,13 @@ def contention_questions(evidence: Evidence) -> tuple[Question, ...]:
     valid = [mix for mix in known if mix.valid]
     if any(better_baseline(mix) is None for mix in valid):
         ask("contend_tuned", "--minutes 10")
-    if not evidence.card.is_cpu and {mix.mode for mix in known} == {"processes"}:
+    if not evidence.card.is_cpu and {mix.mode for mix in known} == {"processes"} and " --mode " not in words:
         ask("contend_modes", "--mode processes,mps,streams --minutes 10")
     slowed = max((mix.worst or 1.0 for mix in valid), default=1.0) >= SLOW
-    if any(mix.mode == "streams" and not mix.alike for mix in valid) and not any(mix.shares for mix in valid):
-        ask("contend_priority", "--priority high,normal --minutes 10")
-    if slowed and not evidence.of("co_run_cause"):
+    mixed = [mix for mix in valid if mix.mode == "streams" and not mix.alike]
+    if mixed and not any(mix.shares for mix in valid) and " --priority " not in words:
+        ask("contend_priority", f"--priority {','.join(('high', *('normal',) * (mixed[0].jobs - 1)))} --minutes 10")
+    if slowed and not evidence.of("co_run_cause") and not {"--causes", "--matrix"} & set(words.split()):
         ask("contend_causes", "--causes --minutes 10")
     return tuple(found)
 

@@ -256,4 +256,15 @@ class Contend:
         words = ["contend", *told, *(f"--command {quote(told_line(told_command(argv)))}" for argv in self.commands)]
         words += [f"--jobs {self.count}"] if self.count else []
         words += [f"--mode {','.join(self.modes)}"] if self.modes != ("processes",) else []
+        shared = Shared(thread_percentages=self.thread_percentages, priorities=self.priorities)
+        words += [f"{option} {told}" for option, told in shared.options() if told]
+        flags = {
+            "--matrix": self.matrix,
+            "--causes": self.causes and not self.matrix,
+            "--null": self.null,
+            "--fixed-batch": self.fixed_batch,
+            "--mps-commands": self.mps_commands,
+            "--users-mps": self.users_mps,
+        }
+        words += [option for option, given in flags.items() if given]
         return " ".join(words)

@@ -45,11 +45,17 @@ class Shared:
             priorities=_each(self.priorities, jobs) if mode == "streams" else (),
         )
 
+    def options(self) -> tuple[tuple[str, str], ...]:
+        """As the command line takes them; an empty value: not said."""
+        return (
+            ("--thread-percentage", ",".join(map(str, self.thread_percentages))),
+            ("--priority", ",".join("high" if priority < 0 else "normal" for priority in self.priorities)),
+        )
+
     @property
     def told(self) -> str:
         """As figures tell it: ``60,40``, ``high,normal``; empty: all alike."""
-        named = ["high" if priority < 0 else "normal" for priority in self.priorities]
-        return ",".join([*map(str, self.thread_percentages), *named])
+        return ",".join(told for _, told in self.options() if told)
 
 
 def _each(values: tuple[int, ...], jobs: int) -> tuple[int, ...]:

@@ -178,6 +178,16 @@ def test_it_is_known_by_its_figures_alone(lab):
     assert any(f"contend {A} --jobs 3" in each.command for each in contention_questions(same))
 
 
+def test_a_question_fits_the_number_of_jobs_and_repeats_no_option(lab):
+    points = mix(lab, [A, B, C], 1.3, mode="streams", alone_tuned=1.0)
+    _, asked = told(lab, points, command=f"contend {A} {B} {C} --mode streams")
+    commands = {entry.id: entry.command for entry in asked}
+    assert "--priority high,normal,normal" in commands["contend_priority"]
+    refused = mix(lab, [A, B], 1.3, alone_tuned=1.0)
+    _, asked = told(lab, refused, command=f"contend {A} {B} --mode mps,processes --causes")
+    assert {entry.id for entry in asked} == set(), "what was asked and could not be had is not asked again"
+
+
 def test_nothing_but_a_null_check_gives_neither_advice_nor_question(lab):
     points = [lab.point("n", "null_difference", 0.01, A, extra={"pairs": 5})]
     assert told(lab, points) == ((), ())

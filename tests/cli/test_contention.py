@@ -52,6 +52,15 @@ def test_options_reach_the_spec(program):
     assert (spec.causes, spec.fixed_batch, spec.minutes) == (True, True, 10.0)
 
 
+@pytest.mark.parametrize(
+    "more", ["--mode processes,mps,streams", "--causes", "--mode streams --priority high", "--fixed-batch", ""]
+)
+def test_the_commands_of_questions_exist(program, more):
+    told = program("contend", "edsr:batch=16", "--jobs", "3", *more.split(), "--minutes", "10")
+    assert told.code == 0, told.err
+    assert program.setup.started[-1][0].minutes == 10.0
+
+
 def test_ways_of_sharing_are_each_taken_once():
     assert modes_of(" mps, processes,mps") == ("mps", "processes")
 

@@ -40,14 +40,6 @@ def test_the_claim_about_three_edsr_is_checked(three):
     assert claim["holds"] is (True if inside else False if outside else None)
 
 
-def test_its_questions_are_commands_that_exist(gputuner, three):
-    commands = [question["command"].split() for question in three["to_measure"]]
-    assert commands
-    assert all(words[:3] == ["gputuner", "--cli", "contend"] for words in commands)
-    ended = gputuner(*commands[0][2:], "--dry-run", "--json", "--quiet")
-    assert ended.code == 0, ended.err
-
-
 def test_a_stored_session_is_read_in_the_same_tables(gputuner, three):
     told = gputuner("sessions", "show", three["session_path"])
     assert told.code == 0

@@ -81,12 +81,12 @@ def test_slowdowns_and_gain_hold_the_truth_and_say_what_they_rest_on(lab):
 
 
 def test_it_ends_within_its_minutes(lab):
-    assert run(lab, Contend(jobs=("resnet50",), count=3)).seconds < 240
-    assert run(lab, Contend(jobs=("resnet50",), minutes=1.0)).seconds < 75
+    assert run(lab, Contend(jobs=("resnet50:batch=256",), count=3)).seconds < 240
+    assert run(lab, Contend(jobs=("resnet50:batch=256",), minutes=1.0)).seconds < 75
 
 
 def test_one_job_goes_up_until_one_more_brings_nothing(lab):
-    told = run(lab, Contend(jobs=("resnet50:batch=32",), fixed_batch=True))
+    told = run(lab, Contend(jobs=("resnet50:batch=256",), fixed_batch=True))
     assert [mix.jobs for mix in mixes(told.points)] == [2, 3]
     (advice,) = [entry for entry in told.advised.advice if entry.id == "contend.how_many"]
     assert advice.params["jobs"] == 2, "three do no more"
@@ -103,7 +103,7 @@ def test_memory_ends_the_way_up_before_anything_fails(lab):
 
 def test_most_jobs_are_kept_to(lab):
     performer = lab.Performer(lab.h200())
-    spec = Contend(jobs=("resnet50:batch=8",), fixed_batch=True, max_jobs=4, minutes=5.0)
+    spec = Contend(jobs=("resnet50:batch=256",), fixed_batch=True, max_jobs=4)
     told = run(lab, spec, script=saturating(performer, 16.0))
     assert max(mix.jobs for mix in mixes(told.points)) == 4
 
@@ -180,14 +180,14 @@ def test_in_exclusive_mode_streams_of_one_process_still_run(lab):
         result = performer.run(step)
         return replace(result, mode="streams") if isinstance(step, Together) else result
 
-    spec = Contend(jobs=("resnet50",), count=2, modes=("processes", "streams"), fixed_batch=True)
+    spec = Contend(jobs=("resnet50:batch=256",), count=2, modes=("processes", "streams"), fixed_batch=True)
     told = run(lab, spec, card, script, card=info)
     assert {mix.mode for mix in mixes(told.points)} == {"streams"}
     assert all(step.mode == "streams" and step.idle == 0 for step in at_once(told))
 
 
 def test_a_mode_that_cannot_be_had_gives_no_figure_of_its_name(lab):
-    spec = Contend(jobs=("resnet50",), count=2, modes=("mps", "processes"), fixed_batch=True)
+    spec = Contend(jobs=("resnet50:batch=256",), count=2, modes=("mps", "processes"), fixed_batch=True)
     told = run(lab, spec)  # the performer always answers with mode processes
     assert {mix.mode for mix in mixes(told.points)} == {"processes"}
     assert all(p.params["mode"] == "processes" for p in told.of("train_throughput"))
@@ -200,7 +200,7 @@ def test_shares_are_measured_beside_none(lab):
         result = performer.run(step)
         return replace(result, mode=step.mode) if isinstance(step, Together) else result
 
-    spec = Contend(jobs=("resnet50:batch=16", "resnet50:batch=64"), modes=("mps",), thread_percentages=(30, 70),
+    spec = Contend(jobs=("resnet50:batch=128", "resnet50:batch=256"), modes=("mps",), thread_percentages=(30, 70),
                    fixed_batch=True)  # fmt: skip
     told = run(lab, spec, script=script)
     assert {mix.shares for mix in mixes(told.points)} == {"", "30,70"}
@@ -257,10 +257,12 @@ def test_cancelled_it_keeps_what_was_measured(lab):
 
 def test_a_pair_faster_than_alone_is_invalid_and_no_gain(lab):
     performer = lab.Performer(lab.h200())
-    told = run(lab, Contend(jobs=("resnet50",), count=2, fixed_batch=True), script=saturating(performer, 100.0))
+    told = run(
+        lab, Contend(jobs=("resnet50:batch=256",), count=2, fixed_batch=True), script=saturating(performer, 100.0)
+    )
     assert mixes(told.points)[0].valid
     card = replace(lab.h200(), slowdown=0.9)
-    told = run(lab, Contend(jobs=("resnet50",), count=2, fixed_batch=True), card, script=lambda _: None)
+    told = run(lab, Contend(jobs=("resnet50:batch=256",), count=2, fixed_batch=True), card, script=lambda _: None)
     (mix,) = mixes(told.points)
     assert not mix.valid
     assert Flag.IMPLAUSIBLE in mix.gain.flags
@@ -320,6 +322,16 @@ def test_a_rehearsal_runs_nothing_of_the_users():
 def test_the_command_that_asks_again_names_no_folder():
     spec = Contend(jobs=("/home/alice/mine.py:make:batch=2", "edsr:batch=4"), modes=("mps", "processes"))
     assert spec.command() == "contend mine.py:make:batch=2 edsr:batch=4 --mode mps,processes"
+
+
+def test_the_command_that_asks_again_asks_the_same():
+    spec = Contend(
+        jobs=("edsr", "bert"), modes=("streams",), priorities=(-1, 0), fixed_batch=True, causes=True, matrix=True
+    )
+    assert spec.command() == "contend edsr bert --mode streams --priority high,normal --matrix --fixed-batch"
+    assert Contend(jobs=("edsr",), count=3, modes=("mps",), thread_percentages=(30,)).command() == (
+        "contend edsr --jobs 3 --mode mps --thread-percentage 30"
+    )
 
 
 def test_on_a_processor_the_same_plan(lab):
