@@ -144,7 +144,8 @@ def test_stopped_at_the_barrier_or_in_the_middle(worker):
 
 
 def test_jobs_that_need_other_settings_of_the_process_are_refused(worker):
-    failed = together(worker, job("deterministic", {"on": False}), job("deterministic", {"on": True}))
+    ask(worker, job("deterministic", {"on": False}), job("deterministic", {"on": True}))
+    failed = worker.until("armed", "failed")
     assert (failed["error"], failed["message"]) == (
         "unsupported",
         "the jobs need different settings of one process: cudnn_deterministic",

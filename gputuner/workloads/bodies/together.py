@@ -130,7 +130,7 @@ class Run:
                 self._changed.wait_for(lambda job=job: job.armed or job.ended)
             if job.ended or self._differ(job):
                 break
-        ready = all(job.armed and not job.ended for job in self._all)
+        ready = all(job.armed and not job.ended and not self._differ(job) for job in self._all)
         if ready:
             self._control.send({"kind": "armed", "id": self._id})
         self._decide(ready and self._control.wait_for_go())
