@@ -7,8 +7,6 @@ from typing import TextIO
 
 from gputuner.analysis.told_command import told_command, told_line
 from gputuner.cli.output import Output
-from gputuner.engine.commanded import GRACE_S
-from gputuner.experiments.contention_commands import LEAST_STARTS
 from gputuner.language.contention_commands import ASK, TWICE, YES, starts
 from gputuner.language.words import _, listed
 from gputuner.model.errors import UsageError
@@ -54,6 +52,9 @@ def confirm(
     Raises:
         UsageError: it was not said, and there is no terminal to ask at.
     """
+    from gputuner.engine.commanded import GRACE_S
+    from gputuner.experiments.contention_commands import LEAST_STARTS
+
     distinct = list(dict.fromkeys(map(tuple, commands)))
     told = listed(told_line(told_command(argv)) for argv in distinct)
     output.warn(starts(told, len(distinct), LEAST_STARTS, minutes, GRACE_S))
