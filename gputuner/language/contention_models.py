@@ -1,15 +1,18 @@
 """How well slowdowns were predicted, beside simpler models, and what the card's own counters say of the pressure."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gputuner.analysis.contention_figures import newest
-from gputuner.analysis.contention_held_out import Errors
-from gputuner.analysis.contention_stored import ACTIVITY, CAUSE, PREDICTED, predicted_errors
 from gputuner.language import contention
 from gputuner.language.numbers import signed_percent
 from gputuner.language.words import N_, _
 from gputuner.model.points import Point
 
+if TYPE_CHECKING:
+    from gputuner.analysis.contention_held_out import Errors
+
+ACTIVITY, CAUSE, PREDICTED = "co_run_activity", "co_run_cause", "co_run_predicted"
 OURS = "pressure"
 MODELS = {
     "constant": N_("one slowdown for all pairs"),
@@ -25,6 +28,8 @@ def model_lines(points: Sequence[Point]) -> list[str]:
 
 
 def _errors(points: Sequence[Point]) -> list[str]:
+    from gputuner.analysis.contention_stored import predicted_errors  # numpy takes its time to load
+
     told: list[str] = []
     places = {(p.card, str(p.params.get("mode"))): None for p in points if p.metric == PREDICTED}
     for card, mode in places:
@@ -45,7 +50,7 @@ def _errors(points: Sequence[Point]) -> list[str]:
     return told
 
 
-def _told(of: Errors) -> str:
+def _told(of: "Errors") -> str:
     median, p90, worst = (signed_percent(value).lstrip("+") for value in (of.median, of.p90, of.worst))
     return _("median error {median}, 90 % within {p90}, worst {worst}").format(median=median, p90=p90, worst=worst)
 
