@@ -1,4 +1,4 @@
-"""Specs of copies over links, and of the loader: between host and card, between cards, all-reduce, DataLoader."""
+"""Specs of copies over links: between host and card, between cards, all-reduce."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -65,38 +65,3 @@ class AllReduceSpec:
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
         return _sizes(self.sizes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderSpec:
-    """A DataLoader over numbers of processes and switches, before a consumer of ``consumer_rate`` samples/s.
-
-    ``workers`` empty: none, powers of two and all cores, up to ``most_workers``.
-    """
-
-    workload: ClassVar[str] = "loader"
-    consumer_rate: float
-    batch: int = 64
-    image: int = 224
-    workers: tuple[int, ...] = ()
-    most_workers: int = 16
-    switches: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
-        check_range("batch", self.batch, 1, 1 << 16)
-        check_range("image", self.image, 16, 2048)
-        check_range("consumer_rate", int(self.consumer_rate), 1, 1 << 30)
-        for count in (*self.workers, self.most_workers):
-            check_range("workers", count, 0, 1024)
-
-    def params(self) -> dict[str, Scalar]:
-        """The params as they cross the wire."""
-        return {
-            "consumer_rate": self.consumer_rate,
-            "batch": self.batch,
-            "image": self.image,
-            "workers": " ".join(map(str, self.workers)),
-            "most_workers": self.most_workers,
-            "switches": self.switches,
-        }

@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.torch,
     pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends them on Linux only"),
 ]
-PARAMS = {"consumer_rate": 1e3, "batch": 4, "image": 32, "workers": "1", "switches": False}
+PARAMS = {"part": "supply", "batch": 4, "precision": "fp32", "image": 32, "workers": 1, "persistent": True}
 LONG = {"measure_s": 600.0, "budget_s": 1200.0}
 START_S = 20.0
 END_S = 3.0
@@ -54,7 +54,7 @@ def loading(start_worker):
     """A worker in the middle of a loader's trial."""
     worker = start_worker()
     worker.until("ready")
-    worker.ask("loader", PARAMS, **LONG)
+    worker.ask("loading", PARAMS, **LONG)
     return worker
 
 

@@ -4,7 +4,8 @@ import pytest
 
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
-from gputuner.workloads.simulated_costs.links import CORES, SAMPLE_S, link_rate
+from gputuner.workloads.simulated_costs.links import link_rate
+from gputuner.workloads.simulated_costs.loading import CORES, SAMPLE_S
 from gputuner.workloads.simulated_costs.shelf import is_survey, settings_of
 from gputuner.workloads.specs_loading import LoaderSetting, LoadingSpec
 

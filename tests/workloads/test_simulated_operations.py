@@ -6,7 +6,7 @@ from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.workloads.bodies.attention import attention_bytes, attention_flop
 from gputuner.workloads.bodies.conv import ConvShape as BodyShape
 from gputuner.workloads.simulated_costs.shelf import is_survey, settings_of
-from gputuner.workloads.specs_links import MIB, AllReduceSpec, LoaderSpec, PeerTransferSpec, TransferSpec
+from gputuner.workloads.specs_links import MIB, AllReduceSpec, PeerTransferSpec, TransferSpec
 from gputuner.workloads.specs_operations import AttentionSpec, ConvShape, ConvSpec, LaunchSpec
 
 ATTENTION = AttentionSpec(sequences=(1024, 32768), precision="fp16")
@@ -18,7 +18,6 @@ SPECS = [
     TransferSpec(sizes=(MIB, 256 * MIB)),
     PeerTransferSpec(sizes=(256 * MIB,)),
     AllReduceSpec(sizes=(256 * MIB,)),
-    LoaderSpec(consumer_rate=2000.0),
 ]
 
 
@@ -88,14 +87,6 @@ def test_nvlink_is_faster_than_the_bus():
     spec = PeerTransferSpec(sizes=(256 * MIB,))
     assert best("h200-sxm", spec, direction="to_peer") == pytest.approx(0.85 * 450e9, rel=0.05)
     assert best("rtx-4090-48g", spec, direction="to_peer") < 26e9
-
-
-def test_a_loader_starves_a_fast_consumer_less_with_more_processes():
-    settings = settings_of(card_of("h200-sxm"), "loader", LoaderSpec(consumer_rate=2000.0).params())
-    starved = [s.cost.notes["starvation_fraction"] for s in settings[:6]]
-    assert starved == sorted(starved, reverse=True)
-    assert starved[0] > 0.8
-    assert starved[-1] == 0.0
 
 
 def test_a_graph_beats_launching():

@@ -1,7 +1,7 @@
 import pytest
 
 from gputuner.model.errors import UsageError
-from gputuner.workloads.specs_links import MIB, AllReduceSpec, LoaderSpec, PeerTransferSpec, TransferSpec
+from gputuner.workloads.specs_links import MIB, AllReduceSpec, PeerTransferSpec, TransferSpec
 from gputuner.workloads.specs_operations import AttentionSpec, ConvShape, ConvSpec, LaunchSpec
 
 SHAPE = ConvShape(kernel=3, channels=8, filters=16, image=14)
@@ -20,8 +20,6 @@ SHAPE = ConvShape(kernel=3, channels=8, filters=16, image=14)
         lambda: TransferSpec(sizes=(0,)),
         lambda: PeerTransferSpec(sizes=(1,)),
         lambda: AllReduceSpec(sizes=(1 << 40,)),
-        lambda: LoaderSpec(consumer_rate=0.0),
-        lambda: LoaderSpec(consumer_rate=10.0, workers=(-1,)),
     ],
 )
 def test_what_makes_no_sense_is_refused(make):
@@ -43,7 +41,6 @@ def test_inputs_output_and_gradients_need_memory():
         ConvSpec(shapes=(SHAPE,), precision="fp32", batch=2),
         LaunchSpec(),
         AllReduceSpec(sizes=(4096,)),
-        LoaderSpec(consumer_rate=1e4, batch=2, image=32, workers=(0,), switches=False),
     ],
     ids=lambda spec: spec.workload,
 )

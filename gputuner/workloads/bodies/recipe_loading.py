@@ -25,10 +25,11 @@ from gputuner.workloads.bodies import recipe_loading_host as host
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import OUT_OF_TIME, gap
+from gputuner.workloads.bodies.loader_feed import same_samples
 from gputuner.workloads.bodies.loader_room import room
 from gputuner.workloads.bodies.packages import has
 from gputuner.workloads.bodies.recipe import mapped, tensors
-from gputuner.workloads.bodies.recipe_loading_decode import decoding
+from gputuner.workloads.bodies.recipe_loading_decode import DALI_CARD, decoding
 from gputuner.workloads.bodies.recipe_loading_failures import reason_of, said
 from gputuner.workloads.bodies.recipe_loading_run import Batches, Measured, batch_bytes, counted
 from gputuner.workloads.bodies.recipe_loading_source import Photographs, Source, Wanted
@@ -44,6 +45,8 @@ WARM_SHARE = 0.3
 LEAST_WINDOWS, LEAST_STEPS = 3, 4
 """Of the demand; steps of a window, at whose end a card is waited for."""
 DEMAND, SUPPLY = "demand", "supply"
+CARD_TOLERANCE, PROCESSOR_TOLERANCE = 0.15, 1e-6
+"""Difference of batches: decoders round and interpolate colours differently (a few of 255 levels)."""
 
 
 @dataclass(frozen=True)
@@ -238,21 +241,37 @@ class Loading:
 
     def _measured(self, batches: Batches, finish: "Callable[[Any], Any]", pace: Pace) -> "Iterator[Part]":
         start_s = batches.begin()
+        error = self._compared(batches.first, finish) if self._alone else None
         batches.drain(pace, DRAIN_SHARE * pace.measure_s)
         if self._alone:
-            yield self._by_itself(batches, finish, {"start_s": round(start_s, 4)}, pace)
+            yield self._by_itself(batches, finish, {"start_s": round(start_s, 4)}, pace, error)
         if not pace.stopped():
             yield self._with_training(batches, finish, pace)
 
+    def _compared(self, first: Any, finish: "Callable[[Any], Any]") -> "float | None":
+        """How far the first batch of the built-in's photographs is from the same samples made here; None: no reference.
+
+        Raises:
+            WrongResultError: they differ by more than decoders do.
+        """
+        if not isinstance(self._source, Photographs) or self._decode == DALI_CARD:
+            return None
+        found, expected = finish(first)[0], self._source.expected(self._batch)
+        error = same_samples(found, expected) if found.shape == expected.shape else float("inf")
+        if not error <= (CARD_TOLERANCE if self._decode else PROCESSOR_TOLERANCE):
+            raise failures.WrongResultError(f"the loader's first batch differs by {error:.2g} from its samples")
+        return error
+
     def _by_itself(
-        self, batches: Batches, finish: "Callable[[Any], Any]", notes: "dict[str, Fact]", pace: Pace
-    ) -> Part:
+        self, batches: Batches, finish: "Callable[[Any], Any]", notes: "dict[str, Fact]", pace: Pace,
+        error: "float | None",
+    ) -> Part:  # fmt: skip
         """Batches as fast as they come, copied to the device."""
         measured, took = self._watched(
             batches, lambda batch: self._training.placed(finish(batch), self._wanted.pin), pace, ALONE_SHARE
         )
         pids = batches.processes()
-        return self._told("alone", measured, {**notes, **took, **self._seen(pids)} if pids else notes)
+        return self._told("alone", measured, {**notes, **took, **self._seen(pids)} if pids else notes, error)
 
     def _with_training(self, batches: Batches, finish: "Callable[[Any], Any]", pace: Pace) -> Part:
         """The training takes them; then another epoch begins."""
@@ -306,7 +325,7 @@ class Loading:
     def _samples(self) -> "dict[str, float]":
         return {"samples": float(self._batch)}
 
-    def _told(self, phase: str, measured: Measured, notes: "dict[str, Fact]") -> Part:
+    def _told(self, phase: str, measured: Measured, notes: "dict[str, Fact]", error: "float | None" = None) -> Part:
         if not measured.iteration_s:
             return gap({"part": SUPPLY, "phase": phase}, OUT_OF_TIME)
         if measured.whole_epochs:
@@ -317,6 +336,7 @@ class Loading:
             t0_ns=measured.span[0],
             t1_ns=measured.span[1],
             work=self._samples(),
+            relative_error=error,
             notes=notes,
         )
 

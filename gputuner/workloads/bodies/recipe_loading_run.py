@@ -102,6 +102,11 @@ class Batches:
         self.epochs += 1
         return time.perf_counter() - begun
 
+    @property
+    def first(self) -> Any:
+        """The epoch's first batch, right after ``begin``."""
+        return self._first[0]
+
     def take(self) -> Any:
         """The next batch of this epoch.
 

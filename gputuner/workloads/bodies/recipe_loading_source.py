@@ -146,11 +146,19 @@ class Photographs:
     def __init__(self, image: int, seed: int, classes: int) -> None:
         self.decoder = best_decoder()
         self.kept = [encoded(picture, self.decoder) for picture in pictures(seed)]
-        self._labelled = _Labelled(Images(self.kept, self.decoder, image), classes)
+        self._images = Images(self.kept, self.decoder, image)
+        self._labelled = _Labelled(self._images, classes)
+        self._expected: dict[int, torch.Tensor] = {}
 
     def loader(self, batch: int, wanted: Wanted) -> "DataLoader[Any]":
         """A loader of that setting."""
         return self._made(self._labelled, batch, wanted, None)
+
+    def expected(self, batch: int) -> torch.Tensor:
+        """The first batch's images, made here: FP32 [batch, 3, image, image]."""
+        if batch not in self._expected:
+            self._expected = {batch: torch.stack([self._images[place][0] for place in range(batch)])}
+        return self._expected[batch]
 
     def files(self, batch: int, wanted: Wanted) -> "DataLoader[Any]":
         """A loader that hands out files to be decoded elsewhere, with their places."""

@@ -32,7 +32,6 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "peer_transfer": "transfer_peers:PeerTransfer",
     "allreduce": "transfer_allreduce:AllReduce",
     "launch": "launch:Launch",
-    "loader": "loader:Loader",
     "loading": "recipe_loading:Loading",
     "numerics": "numerics:Numerics",
     "modules": "precision_modules:ModuleTimes",

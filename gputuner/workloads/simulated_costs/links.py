@@ -1,4 +1,4 @@
-"""Copies over links, all-reduce and the loader of a simulated card. The links carry what published runs reached."""
+"""Copies over links and all-reduce of a simulated card. The links carry what published runs reached."""
 
 from collections.abc import Mapping
 
@@ -19,9 +19,6 @@ PEER_SHARE = 0.55
 """Of the link, for copies between cards that go through host memory."""
 NVLINK_SHARE = 0.85
 REDUCE_SHARE = 0.85
-SAMPLE_S, HANDOVER_S = 3.6e-3, 60e-6
-"""To decode and prepare one sample, and to take it over from a loader process."""
-CORES = 16
 
 
 def link_rate(card: SimulatedCard) -> float:
@@ -87,30 +84,3 @@ def allreduce(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Settin
         named: dict[str, Scalar] = {"bytes": size, "library": "nccl", "ranks": 2}
         settings.append(_setting(named, {"bytes": float(size)}, seconds, 3.0 * size, {}, 2 * size))
     return tuple(settings)
-
-
-def loader(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ...]:
-    """Numbers of processes, then other switches at the most processes."""
-    batch, consumer = int(params["batch"]), float(params["consumer_rate"])
-    told = [int(count) for count in str(params["workers"]).split()]
-    most = min(CORES, int(params["most_workers"]))
-    counts = told or [0, *(1 << power for power in range(most.bit_length()) if 1 << power <= most)]
-    tried = [(count, 2, True, True) for count in counts]
-    if params.get("switches", True) and counts[-1]:
-        tried += [(counts[-1], 4, True, True), (counts[-1], 2, True, False), (counts[-1], 2, False, True)]
-
-    def setting(workers: int, prefetch: int, pin: bool, persistent: bool) -> Setting:
-        made_s = SAMPLE_S / workers if workers else SAMPLE_S + HANDOVER_S
-        each_s = max(made_s, HANDOVER_S * (1.0 if pin else 2.0)) * (1.0 if persistent else 1.3)
-        named: dict[str, Scalar] = {
-            "workers": workers, "prefetch": prefetch if workers else 0, "pin": pin,
-            "persistent": persistent and bool(workers), "decode": "torchvision", "batch": batch,
-        }  # fmt: skip
-        starved = max(0.0, 1.0 - 1.0 / (each_s * consumer))
-        notes: dict[str, Scalar] = {
-            "consumer_rate": consumer, "cores": CORES, "starvation_fraction": round(starved, 4),
-        }  # fmt: skip
-        moved = batch * 3.0 * int(params["image"]) ** 2 * 4
-        return _setting(named, {"samples": float(batch)}, batch * each_s, moved, notes, int(moved))
-
-    return tuple(setting(*switches) for switches in tried)

@@ -1,7 +1,7 @@
 """Loading for a simulated card: its own training by the card's model, fed by a stand-in for a host.
 
-The host is that of the simulated loader benchmark (``links.loader``): 16 cores, 3.6 ms for a photograph. Copies from
-pageable memory wait on the card's link, those from pinned memory hide behind the step.
+The host has 16 cores and takes 3.6 ms for a photograph. Copies from pageable memory wait on the card's link, those from
+pinned memory hide behind the step.
 """
 
 from collections.abc import Mapping
@@ -11,16 +11,12 @@ from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.devices.simulated_load import Load
 from gputuner.model.readings import Scalar
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
-from gputuner.workloads.simulated_costs.links import (
-    CORES,
-    HANDOVER_S,
-    PAGEABLE_RATE,
-    PAGEABLE_SHARE,
-    SAMPLE_S,
-    link_rate,
-)
+from gputuner.workloads.simulated_costs.links import PAGEABLE_RATE, PAGEABLE_SHARE, link_rate
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 
+SAMPLE_S, HANDOVER_S = 3.6e-3, 60e-6
+"""To decode and prepare one sample, and to take it over from a loader process."""
+CORES = 16
 FORK_S = 0.02
 """Until one more process of the stand-in has begun."""
 EPOCH = 1_281_167

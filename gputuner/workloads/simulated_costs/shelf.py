@@ -9,7 +9,7 @@ from gputuner.workloads.bodies.switches import ACCUMULATE
 from gputuner.workloads.simulated_costs.copy import copy
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.decode import decode
-from gputuner.workloads.simulated_costs.links import allreduce, loader, peer_transfer, transfer
+from gputuner.workloads.simulated_costs.links import allreduce, peer_transfer, transfer
 from gputuner.workloads.simulated_costs.loading import loading
 from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
@@ -45,7 +45,6 @@ SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Sett
     "peer_transfer": peer_transfer,
     "allreduce": allreduce,
     "launch": launch,
-    "loader": loader,
     "loading": loading,
     "numerics": numerics,
 }

@@ -8,11 +8,10 @@ from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
 from gputuner.experiments.benchmarks.links import needs_two_cards
-from gputuner.experiments.benchmarks.loader import consumer_rate, needs_fork
-from gputuner.experiments.course import Course
+from gputuner.experiments.benchmarks.loader import needs_fork
 from gputuner.model.cards import CPU_CARD
 from gputuner.model.errors import GputunerError
-from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.points import Conditions, Flag
 from gputuner.model.readings import Reading
 from gputuner.model.steps import Done, Lost, OutOfMemory, Part, Report, Trial, UserCodeFailed, Warn, Work
 
@@ -175,41 +174,6 @@ def test_a_copy_that_hangs_is_told_as_such(context):
     assert points == []
     assert [w.params["reason"] for w in warned if w.code == "benchmark_failed"] == ["p2p_hangs"]
     assert works[0].budget_s < 30.0
-
-
-def test_a_loader_is_measured_against_the_training_of_the_same_run(context):
-    course = Course(context, 0.0)
-    guess = consumer_rate(course)
-    # 989 TFLOP/s × 0.35 / 24.6 GFLOP per image, within a wide margin
-    assert 3e3 < guess < 3e4
-
-    def trained(value, **params):
-        return Point(
-            id=str(value), card=context.card.uuid, metric="train_throughput", workload="resnet50", params=params,
-            value=value, unit="samples/s", extra={"benchmark": "resnet50"},
-        )  # fmt: skip
-
-    course.points += [trained(2500.0), trained(2600.4), trained(9999.0, loader="fed")]
-    assert consumer_rate(course) == 2600.0
-
-
-def test_starvation_stands_beside_the_rate(context):
-    params = {"workers": 4, "prefetch": 2, "pin": True, "persistent": True, "decode": "torchvision", "batch": 64}
-    answer = done(part(params, {"samples": 64.0}, starvation_fraction=0.4, cores=16, consumer_rate=2600.0))
-    works, (point,), warned = play(context, "loader", lambda _: answer)
-    assert works[0].params["consumer_rate"] == consumer_rate(Course(context, 0.0))
-    assert (point.metric, point.value, point.unit) == ("loader_rate", pytest.approx(6400.0), "samples/s")
-    assert point.extra["samples"] == 64.0
-    assert point.extra["starvation_fraction"] == 0.4
-    assert warned == []
-
-
-def test_one_core_of_many_is_told(context):
-    host = replace(context.fingerprint.host, readings={"cores_logical": Reading(value=64, unit="")})
-    pinned = replace(context, fingerprint=replace(context.fingerprint, host=host))
-    answer = done(part({"workers": 1}, {"samples": 64.0}, cores=1))
-    _, _, (warning,) = play(pinned, "loader", lambda _: answer)
-    assert (warning.code, warning.params) == ("loader_one_core", {"cores": 1, "host_cores": 64})
 
 
 def test_windows_has_no_loader_processes(monkeypatch, context):

@@ -9,10 +9,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
+from gputuner.workloads.bodies.failures import WrongResultError  # noqa: E402
 from gputuner.workloads.bodies.recipe import RecipeError, load  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading import Loading  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading_run import Batches, counted  # noqa: E402
-from gputuner.workloads.bodies.recipe_loading_source import Wanted, own  # noqa: E402
+from gputuner.workloads.bodies.recipe_loading_source import Photographs, Wanted, own  # noqa: E402
 from gputuner.workloads.bodies.recipe_loading_training import Fed  # noqa: E402
 from gputuner.workloads.bodies.survey import Pace  # noqa: E402
 
@@ -253,10 +254,18 @@ def test_the_examples_run(name, batch):
     assert [bool(part.iteration_s) for part in parts] == [True, True]
 
 
-def test_photographs_feed_resnet50():
-    """The built-in training with the loader's own samples, on the smallest images."""
-    (alone, fed), notes = survey({}, workers=0, batch=2, image=32, seconds=0.1)
+def test_photographs_feed_resnet50(monkeypatch):
+    """The built-in training with its loader, on the smallest images; the first batch is that made here."""
+    small = {"workers": 0, "batch": 2, "image": 32, "seconds": 0.1}
+    (alone, fed), notes = survey({}, **small)
     assert alone.iteration_s
     assert fed.iteration_s
     assert notes["source"] == "photographs"
     assert notes["loss_finite"] is True
+    assert alone.relative_error is not None
+    assert alone.relative_error <= 1e-6
+    assert fed.relative_error is None
+    expected = Photographs.expected
+    monkeypatch.setattr(Photographs, "expected", lambda self, batch: expected(self, batch).roll(1, 0))
+    with pytest.raises(WrongResultError):
+        survey({}, **small)
