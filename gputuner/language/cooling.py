@@ -1,13 +1,16 @@
 """The words of the thermal test: names, steps, warnings, errors, advice, questions and its table."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from gputuner.analysis.cooling_compare import CoolingCompared
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.numbers import value
 from gputuner.language.tables import Table
 from gputuner.language.words import N_, _
 from gputuner.model.points import Point
+
+if TYPE_CHECKING:
+    from gputuner.analysis.cooling_compare import CoolingCompared
 
 METRICS: dict[str, str] = {
     "thermal_resistance": N_("thermal resistance, core to air"),
@@ -161,7 +164,7 @@ def _band(point: Point) -> str:
     return _("{low} to {high}").format(low=value(low, point.unit), high=value(high, point.unit))
 
 
-def compared_table(found: CoolingCompared) -> Table:
+def compared_table(found: "CoolingCompared") -> Table:
     """Two thermal tests side by side."""
     rows = [
         (_("thermal resistance"), value(found.before_k_per_w, "K/W"), value(found.after_k_per_w, "K/W")),
@@ -171,7 +174,7 @@ def compared_table(found: CoolingCompared) -> Table:
     return Table(headers=("", _("before"), _("after")), rows=tuple(rows))
 
 
-def compared_lines(found: CoolingCompared) -> list[str]:
+def compared_lines(found: "CoolingCompared") -> list[str]:
     """The verdict on two thermal tests, and what to mind."""
     change = {
         "degrees": value(round(abs(found.degrees), 1), "degC"),
