@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from gputuner.cli import contention_results
 from gputuner.cli.contention_commands import confirm, parse
 from gputuner.cli.context import Injected
 from gputuner.cli.experiment import in_turn, run
@@ -127,6 +126,7 @@ def contend(
 
 def _measure(output: Output, context: Injected, options: Options, spec: "Contend", *, yes: bool) -> int:
     """Run on each chosen card in turn, show what was found; returns the exit code."""
+    from gputuner.cli import contention_results
     from gputuner.cli.contention_stored import with_stored_rates
 
     with context.setup(options, experiment=True) as setup:

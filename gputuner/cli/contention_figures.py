@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from gputuner.analysis.contention_claim import claims_of
 from gputuner.analysis.contention_figures import is_of_mix
 from gputuner.cli.output import Output
-from gputuner.language import contention, contention_models, contention_tables
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -20,6 +18,9 @@ def without_mixes(output: Output, points: Sequence[Point]) -> list[Point]:
 
 def show_points(output: Output, points: Sequence[Point]) -> None:
     """The figures of a contention experiment."""
+    from gputuner.analysis.contention_claim import claims_of
+    from gputuner.language import contention, contention_models, contention_tables
+
     for title, table in (
         (_("Alone"), contention_tables.alone_table(points)),
         (_("At once"), contention_tables.together_table(points)),
