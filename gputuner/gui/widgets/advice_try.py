@@ -49,6 +49,11 @@ def shown_of(advice: Advice, name: str, tries: Tries) -> TryShown:
     )
 
 
+def minus(text: str) -> str:
+    """A figure with a minus sign that is as wide as its digits."""
+    return text.replace("-", "\u2212")
+
+
 class AdviceTry(QWidget):
     """What came of a try, or how far it is; the button that starts or stops it stands in the card's last line."""
 
@@ -131,10 +136,10 @@ class AdviceTry(QWidget):
             verdict = words.verdict(told.verdict)
             role = "good" if told.verdict in GOOD else "danger" if told.verdict in BAD else "small"
             more = "\n".join(
-                each for each in (words.memory(point.extra.get("memory_change")), *shown.done.remarks) if each
+                each for each in (minus(words.memory(point.extra.get("memory_change"))), *shown.done.remarks) if each
             )
         for each, text in zip(self._labels, (gain, predicted, verdict, more), strict=True):
-            each.setText(text.replace("-", "\u2212") if each in (self._gain, self._predicted) else text)
+            each.setText(minus(text) if each in (self._gain, self._predicted) else text)
         repolish(self._verdict, "role", role)
         repolish(self._gain, "role", "heading" if role != "good" else "gain")
 
