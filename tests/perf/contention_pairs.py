@@ -8,9 +8,10 @@ Run from the checkout, each part within ten minutes, for five trainings × all 1
     python -m tests.perf.contention_pairs --part causes --out FOLDER   # synthetic probe pairs: is the cause right?
     python -m tests.perf.contention_pairs --report FOLDER              # of all sessions in it, measured on one card
 
-``--mode mps`` for resources, ``--simulate CARD`` for a model. The report tells errors of the probes' model, leaving one
-workload out, beside a constant, a(job) + b(partner), and equal sharing; which bars hold; and ``pressures.json`` holds
-all that was measured, for models yet to come. Not run on a card yet.
+``--mode mps`` for resources (causes then in two runs, ``--jobs sm tensor dram`` and ``--jobs l2 pcie host``),
+``--simulate CARD`` for a model. The report tells errors of the probes' model, leaving one workload out, beside a
+constant, a(job) + b(partner), and equal sharing; which bars hold; and ``pressures.json`` holds all that was measured, for
+models yet to come. Not run on a card yet.
 """
 
 import argparse
@@ -81,6 +82,7 @@ class SyntheticPairs:
     name: ClassVar[str] = "synthetic_pairs"
     needs_worker: ClassVar[bool] = True
     mode: Mode = "processes"
+    probes: tuple[str, ...] = ()
     minutes: float = MINUTES
     seed: int = 0
 
@@ -94,7 +96,7 @@ class SyntheticPairs:
         pace = replace(pace_for(context), measure_s=SYNTHETIC_S)
         lab = Lab(Course(context, pace.start_s), pace)
         known = {setting.probe for setting in settings_of(self.mode, cpu=pace.cpu)}
-        probes = (*ON_CARD, "pcie", "host") if not pace.cpu else ("dram", "host")
+        probes = self.probes or ((*ON_CARD, "pcie", "host") if not pace.cpu else ("dram", "host"))
         jobs = [
             ProbeJob(probe, dial, 0.003)
             for probe in probes
@@ -125,10 +127,12 @@ def main() -> int:
         return _report(asked.report, asked.mode)
     if asked.part is None:
         options.error("--part or --report")
-    jobs = tuple(asked.jobs or (FOUR if asked.part == "four" else FIVE))
-    spec: Any = Contend(jobs=jobs, matrix=True, modes=(asked.mode,), fixed_batch=True, minutes=asked.minutes)
+    spec: Any
     if asked.part == "causes":
-        spec = SyntheticPairs(mode=asked.mode, minutes=asked.minutes)
+        spec = SyntheticPairs(mode=asked.mode, probes=tuple(asked.jobs), minutes=asked.minutes)
+    else:
+        jobs = tuple(asked.jobs or (FOUR if asked.part == "four" else FIVE))
+        spec = Contend(jobs=jobs, matrix=True, modes=(asked.mode,), fixed_batch=True, minutes=asked.minutes)
     simulate = (asked.simulate,) if asked.simulate else ()
     with closing(open_setup(simulate=simulate, data_dir=asked.out, python=asked.python)) as setup:
         return _perform(setup, spec)

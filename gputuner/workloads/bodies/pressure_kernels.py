@@ -1,12 +1,14 @@
 # pyright: standard
 """What pressure probes do on a device, one short kernel a pass.
 
-``sm`` and ``slices``: FP32 products, whose multiply-adds run on the plain pipes (TF32 is off). ``tensor``: products in
+``sm`` and ``slices``: FP32 products, whose multiply-adds run on the plain pipes (TF32
+is off, unless a job that shares the process has it on). ``tensor``: products in
 half precision. Both fit into the last cache. ``dram``: a copy that walks through arrays of four last caches, so that
 nothing is found there when it comes again. ``l2``: a sweep over half of the last cache, again and again. ``pcie``:
 copies between pinned memory and the card, both directions at once.
 """
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +16,7 @@ import torch
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.precision import switch_tf32
 
 PRODUCT, TENSOR_PRODUCT = 1024, 2048
 """Side of the matrices: some ten µs on a large card."""
@@ -116,7 +119,8 @@ class Link:
 
 
 def _plain(device: Device, seed: int) -> Product:
-    torch.backends.cuda.matmul.allow_tf32 = False
+    if threading.current_thread() is threading.main_thread():  # in a thread other jobs share the process: theirs holds
+        switch_tf32(False)
     return Product(device, PRODUCT, torch.float32, seed)
 
 

@@ -8,7 +8,7 @@ import pytest
 from gputuner.workloads.bodies import pressure
 from gputuner.workloads.bodies.cpu import CpuDevice
 from gputuner.workloads.bodies.failures import UnsupportedError
-from gputuner.workloads.bodies.pressure_kernels import BEYOND_CACHE, Product, Stream, Sweep
+from gputuner.workloads.bodies.pressure_kernels import BEYOND_CACHE, KERNELS, Product, Stream, Sweep
 from gputuner.workloads.bodies.pressure_threads import Spinning, cores
 from gputuner.workloads.bodies.shelf import make_body
 from gputuner.workloads.specs_pressure import ON_PROCESSOR, PROBES, PressureSpec
@@ -102,3 +102,18 @@ def test_kernels_for_a_card_reach_what_they_press_on():
 def test_a_processor_has_no_other_probes(device, probe):
     with pytest.raises(UnsupportedError):
         make_body("pressure", device, dict(PressureSpec(probe=probe).params()), 0)
+
+
+def test_a_probe_in_a_thread_leaves_the_settings_of_other_jobs_alone(monkeypatch):
+    switched = []
+    monkeypatch.setattr("gputuner.workloads.bodies.pressure_kernels.switch_tf32", switched.append)
+
+    class Card:
+        name, cache_bytes, bf16_native = "cpu", 50 << 20, True
+
+    beside = threading.Thread(target=lambda: KERNELS["sm"](Card(), 0))
+    beside.start()
+    beside.join()
+    assert switched == []
+    KERNELS["sm"](Card(), 0)
+    assert switched == [False]
