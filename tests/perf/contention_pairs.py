@@ -10,8 +10,8 @@ Run from the checkout, each part within ten minutes, for five trainings × all 1
 
 ``--mode mps`` for resources (causes then in two runs, ``--jobs sm tensor dram`` and ``--jobs l2 pcie host``),
 ``--simulate CARD`` for a model. The report tells errors of the probes' model, leaving one workload out, beside a
-constant, a(job) + b(partner), and equal sharing; which bars hold; and ``pressures.json`` holds all that was measured, for
-models yet to come. Not run on a card yet.
+constant, a(job) + b(partner), and equal sharing; which bars hold. ``pressures.json`` then holds all that was measured,
+for models yet to come. Not run on a card yet.
 """
 
 import argparse
