@@ -6,9 +6,9 @@ import pytest
 
 from gputuner.advice.accumulate import accumulate_rule
 from gputuner.advice.batch import fastest_rule, safe_rule
+from gputuner.advice.contention_pair import sharing_rule
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.rules import advise
-from gputuner.advice.contention_pair import sharing_rule
 from gputuner.model.advice import Advice
 from gputuner.model.change import Change, TrainingSetting
 from gputuner.model.codec import decode, encode
