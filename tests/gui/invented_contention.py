@@ -64,7 +64,13 @@ def pair_points(*, predicted: bool = True) -> list[Point]:
         if predicted and (one, other) == (JOBS[0], JOBS[2]):
             for at, ((name, batch), number) in enumerate(zip((one, other), slow, strict=True), start=1):
                 for model, off in (("pressure", 1.0), ("equal_sharing", 1.3)):
-                    params = {"batch": batch, "mix": mix, "mode": "processes", "job": at, "model": model}
+                    params = {
+                        "job_label": label(name, batch),
+                        "mix": mix,
+                        "mode": "processes",
+                        "job": at,
+                        "model": model,
+                    }
                     found.append(point("co_run_predicted", name, number * off, params))
             continue
         found += mix_points((one, other), slow)
@@ -76,7 +82,8 @@ def pair_points(*, predicted: bool = True) -> list[Point]:
                 for cause, share in shares
             ]
             told = {"measured": number, "relative_error": 0.03, "held_out": name}
-            found.append(point("co_run_predicted", name, number * 1.03, {**of, "model": "pressure"}, **told))
+            model = {**of, "job_label": label(name, batch), "model": "pressure"}
+            found.append(point("co_run_predicted", name, number * 1.03, model, **told))
     return found
 
 

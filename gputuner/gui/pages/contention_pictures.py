@@ -16,7 +16,13 @@ from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.pair_matrix import PairMatrix
 from gputuner.gui.plots.share_bars import ShareBars
 from gputuner.gui.results_contention import cause_groups, claim_words, gain_groups, slowdown_groups
-from gputuner.gui.results_contention_text import causes_markdown, mixes_markdown, pairs_markdown
+from gputuner.gui.results_contention_text import (
+    cause_lines,
+    causes_markdown,
+    mixes_markdown,
+    pairs_markdown,
+    prediction_lines,
+)
 from gputuner.gui.results_pairs import MODEL, pair_modes, pair_table
 from gputuner.gui.results_text import markdown
 from gputuner.gui.run_state import RunFacts
@@ -61,12 +67,15 @@ class ContentionPictures(Pictures):
             ),
             scrolled(self.gain, _("Work of the card in the same time"), _("dashed = one after the other")),
         )
+        judged = framed(scroll, _("Where the slowdown comes from"), _("share of each job's slowdown"))
+        self.caveats = label("", "muted", wrap=True)
         self.claim = label("", "muted", wrap=True)
-        self.claim.hide()
+        for told in (self.claim, self.caveats):
+            told.hide()
         pages: dict[str, QWidget] = {
             "slowdown": column((self.claim, 0), (self.beside, 1)),
             "pairs": self.pairs,
-            "causes": framed(scroll, _("Where the slowdown comes from"), _("share of each job's slowdown")),
+            "causes": column((judged, 1), (self.caveats, 0)),
             "sensitivity": self.sensitivity,
             "card": self.card,
         }
@@ -94,6 +103,8 @@ class ContentionPictures(Pictures):
         self.beside.other.setVisible(bool(self.gain.groups))
         self.claim.setText(claim_words(facts.points))
         self.claim.setVisible(bool(self.claim.text()))
+        self.caveats.setText("\n".join(cause_lines(facts.points)))
+        self.caveats.setVisible(bool(self.caveats.text()))
         self.causes.show_groups(cause_groups(facts.points, self._theme))
         for bars in (self.slowdown, self.gain, self.causes):
             bars.setMinimumHeight(bars.sizeHint().height() if bars.groups else 0)
@@ -194,6 +205,10 @@ class PairsPicture(PictureFrame):
         column.setSpacing(0)
         column.addWidget(self._row)
         column.addWidget(self.matrix, 1)
+        self.lines = label("", "muted", wrap=True)
+        self.lines.setContentsMargins(12, 0, 12, 6)
+        self.lines.hide()
+        column.addWidget(self.lines)
         self.set_picture(page)
 
     def show_points(self, points: list[Point]) -> None:
@@ -206,6 +221,8 @@ class PairsPicture(PictureFrame):
         for mode, button in self.modes.items():
             button.setVisible(mode in modes)
         self._row.setVisible(len(modes) > 1)
+        self.lines.setText("\n".join(prediction_lines(points)))
+        self.lines.setVisible(bool(self.lines.text()))
         self.choose(self.mode if self.mode in modes else next(iter(modes), ""))
 
     def choose(self, mode: str) -> None:
