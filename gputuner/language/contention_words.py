@@ -58,8 +58,8 @@ WARNINGS: dict[str, str] = {
     "contend_probe_missing": N_("The probe {probe} cannot run here: {message}"),
     "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. See --minutes."),
     "contend_no_overlap": N_(
-        "No step of a job lay wholly in the time in which all {jobs} ran, so nothing is said of them. More --minutes make "
-        "trials longer; a machine that is busy with other things slows them."
+        "No step of a job lay wholly in the time in which all {jobs} ran, so nothing is said of them. More --minutes "
+        "make trials longer; a machine that is busy with other things slows them."
     ),
     "contend_too_slow": N_("{workload} takes too long here at batch {batch} to be measured; choose a smaller batch."),
 }

@@ -43,7 +43,8 @@ def test_the_claim_with_its_interval_and_verdict(value, holds, words):
 PARAMS = {
     "mix": "edsr:batch=16+edsr:batch=16", "mode": "mps", "jobs": 2, "workload": "edsr", "together": 1.7412,
     "slowdown": 1.15, "alone_tuned": 1.2, "tuned_batch": 64, "energy_ratio": 0.7, "batch": 16, "worst": "bert:batch=4",
-    "worst_gain": 1.0, "pairs": 3, "usual": 1.5, "others": 2.0, "shares": "30,70", "tuned_session": "s1", "cores": 8, "threads": 4,
+    "worst_gain": 1.0, "pairs": 3, "usual": 1.5, "others": 2.0, "shares": "30,70",
+    "tuned_session": "s1", "cores": 8, "threads": 4,
 }  # fmt: skip
 
 
