@@ -5,16 +5,17 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from gputuner.assembly.children import child_command
 from gputuner.devices.control import Guard
 from gputuner.devices.control_client import Control, HelperControl, LocalControl
 from gputuner.devices.control_journal import Journal, Moment
 from gputuner.devices.control_socket import SocketHelper
-from gputuner.devices.simulated import SimulatedCards, SimulatedClock
-from gputuner.devices.simulated_control import SimulatedControl
 from gputuner.model.control import Told
+
+if TYPE_CHECKING:
+    from gputuner.devices.simulated import SimulatedCards
 
 How = Literal["auto", "sudo", "pkexec"]
 HELPER = "--helper"
@@ -36,6 +37,8 @@ def open_control(simulate: Sequence[str] = (), how: How = "auto") -> Control:
         DeviceError: it does not start, or there is no driver.
     """
     if simulate:
+        from gputuner.devices.simulated import SimulatedCards, SimulatedClock
+
         return simulated_control(SimulatedCards(simulate, SimulatedClock()))
     if how == "auto" and os.access(SOCKET, os.W_OK):
         return HelperControl(SocketHelper(SOCKET))
@@ -56,8 +59,10 @@ def _isolated() -> list[str]:
     return [sys.executable, "-I", "-m", "gputuner", HELPER]
 
 
-def simulated_control(cards: SimulatedCards) -> LocalControl:
+def simulated_control(cards: "SimulatedCards") -> LocalControl:
     """Settings of simulated cards; what is set lives as long as they do."""
+    from gputuner.devices.simulated_control import SimulatedControl
+
     folder = tempfile.TemporaryDirectory(prefix="gputuner-simulated-")
     clock = cards.clock
 

@@ -80,7 +80,7 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
         from gputuner.cli.control import applied_document
 
         document.write(applied_document(options, card, applied, kept=kept), output.out)
-    elif kept and options.simulate:
+    elif kept and applied.changed and options.simulate:
         output.line(_("This card is simulated: it forgets the setting when this command ends."))
     elif kept and applied.changed:
         again = f"gputuner --cli control reset {word_of(setting)}"
