@@ -15,7 +15,7 @@ from gputuner.engine.engine import Engine
 from gputuner.engine.mps import OwnMps
 from gputuner.engine.mps_daemon import Daemon
 from gputuner.engine.stage import WallStage
-from gputuner.model.events import Event, Outcome, StepStarted, Warned, WorkerExited
+from gputuner.model.events import Event, Outcome, RunFinished, StepStarted, Warned, WorkerExited
 from gputuner.model.fingerprint import HostFingerprint
 from gputuner.model.steps import Done, Lost, Plan, Together
 from tests.engine.mps_rig import (
@@ -87,6 +87,22 @@ def test_cancel_ends_the_daemon(lab: Lab):
             started.cancel()
     assert events[-1].outcome is Outcome.CANCELLED
     assert lab.journal() == [*START, *ASKED, *END]
+
+
+def test_cancel_while_the_daemon_does_not_start(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    short(monkeypatch, 2.0)
+    lab.tell("hang:-d")
+    make, _ = outcomes_of([pair()])
+    events: list[Event] = []
+    started = lab.start(make)
+    for event in started:
+        events.append(event)
+        if isinstance(event, StepStarted):
+            await_line(lab.folder, "-d GPU-test")
+            started.cancel()
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].outcome is Outcome.CANCELLED
+    assert lab.journal() == START[:1]
 
 
 def test_a_client_that_does_not_end_is_quieted_before_it_is_killed(lab: Lab, monkeypatch: pytest.MonkeyPatch):
@@ -219,19 +235,31 @@ def run_alone(folder: Path, child: list[str]) -> None:
     list(Bench(HandFeed(), engine, [], []).start(make))
 
 
-def killed_run(folder: Path, child: list[str]) -> None:
-    """Start such a run, and kill it once its jobs are clients."""
+def runs(pid: int) -> bool:
+    """Whether it lives; one that nobody has taken notice of yet does not."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def killed_run(folder: Path, child: list[str]) -> list[int]:
+    """Start such a run, and kill it once its jobs are clients; their process numbers."""
     install(folder)
     process = subprocess.Popen(
         [sys.executable, "-c", RUN, str(folder), *child], cwd=ROOT, stdin=subprocess.DEVNULL, start_new_session=True
     )
     await_line(folder, "get_client_list")
+    clients = [int(path.name) for path in mps_journal.runtime_of(folder).glob("mps-*/pipe/clients/*")]
+    assert len(clients) == 2
     process.send_signal(signal.SIGKILL)
     process.wait()
+    return clients
 
 
 def test_a_killed_run_leaves_no_daemon_and_no_worker(place: Path):
-    killed_run(place, CHILD)
+    workers = killed_run(place, CHILD)
+    await_fact(lambda: not any(map(runs, workers)), "the workers are gone")
     await_fact(lambda: not mps_journal.runtime_of(place).exists() and not left_processes(place), "all is gone")
     told = [line for line in journal_of(place) if line != "terminate_client"]  # workers die at the same moment
     assert told == [*START, *ASKED, *END]
