@@ -6,8 +6,9 @@ that only waits for jobs of ours keeps the cards it will get next: a later job p
 room, or is over before. One that waits for somebody else's memory keeps nothing, since nobody knows until when.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from gputuner.analysis.placement_pairs import NO_PAIRS, Pairs
 from gputuner.analysis.placement_room import Resident, Room, available_bytes, most_bytes
@@ -61,13 +62,30 @@ class Line:
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         """Sort them into kinds: alike but for the memory they need."""
         self.candidates = tuple(candidates)
-        kinds: dict[tuple[object, ...], int] = {}
-        self.kinds = tuple(kinds.setdefault(_kind(each.needs), len(kinds)) for each in self.candidates)
-        self.kind_count = len(kinds)
+        numbers: dict[tuple[object, ...], int] = {}
+        self.kinds = tuple(numbers.setdefault(_kind(each.needs), len(numbers)) for each in self.candidates)
+        self.memory = tuple(each.needs.memory_bytes or 0 for each in self.candidates)
+        self.smallest = _smallest(self.candidates, self.kinds, len(numbers))
 
     def without(self, jobs: frozenset[int]) -> "Line":
         """The line after these have left it."""
-        return Line(each for each in self.candidates if each.id not in jobs)
+        rest = Line(())
+        kept = [place for place, each in enumerate(self.candidates) if each.id not in jobs]
+        rest.candidates = tuple(self.candidates[place] for place in kept)
+        rest.kinds = tuple(self.kinds[place] for place in kept)
+        rest.memory = tuple(self.memory[place] for place in kept)
+        rest.smallest = self.smallest  # one that has left may stand for its kind: it bounds the others all the same
+        return rest
+
+
+def _smallest(candidates: Sequence[Candidate], kinds: Sequence[int], count: int) -> tuple[Candidate, ...]:
+    """Of each kind the candidate that needs least memory."""
+    found: list[Candidate | None] = [None] * count
+    for each, kind in zip(candidates, kinds, strict=True):
+        known = found[kind]
+        if known is None or (each.needs.memory_bytes or 0) < (known.needs.memory_bytes or 0):
+            found[kind] = each
+    return tuple(each for each in found if each is not None)
 
 
 def decide(
@@ -93,24 +111,36 @@ def decide(
     table = _Table(rooms, pairs or {}, limits or Limits())
     placements: list[Placement] = []
     reasons: dict[int, Reason] = {}
-    least_refused: list[int | None] = [None] * line.kind_count
-    why: list[Reason | None] = [None] * line.kind_count
-    for candidate, kind in zip(line.candidates, line.kinds, strict=True):
-        need = candidate.needs.memory_bytes or 0
-        refused = least_refused[kind]
-        if refused is not None and need >= refused:  # room only shrinks within a decision
+    refused: list[float] = [inf] * len(line.smallest)
+    why: list[Reason | None] = [None] * len(line.smallest)
+    for place, (need, kind) in enumerate(zip(line.memory, line.kinds, strict=True)):
+        untold = len(reasons) < most_reasons
+        if need >= refused[kind]:  # room only shrinks within a decision
             reason = why[kind]
         else:
-            placement, reason = table.place(candidate)
+            if not untold and not any(_open(table, line, refused)):
+                break
+            placement, reason = table.place(line.candidates[place])
             if placement is not None:
                 placements.append(placement)
                 continue
-            least_refused[kind], why[kind] = need, reason
-        if reason is not None and len(reasons) < most_reasons:
+            refused[kind], why[kind] = need, reason
+            if reason is not None and not table.takes(line.smallest[kind]):
+                refused[kind] = 0.0
+        if untold and reason is not None:
+            candidate = line.candidates[place]
             reasons[candidate.id] = _own(reason, candidate)
-        if table.shut and len(reasons) >= most_reasons:
-            break
     return Decision(placements=tuple(placements), reasons=reasons)
+
+
+def _open(table: "_Table", line: Line, refused: list[float]) -> Iterator[bool]:
+    """Whether each kind that was not refused altogether could have a start; notes those that could not."""
+    for kind, smallest in enumerate(line.smallest):
+        if refused[kind] > 0.0:
+            if table.takes(smallest):
+                yield True
+            else:
+                refused[kind] = 0.0
 
 
 def never_fits(needs: Needs, rooms: Sequence[Room]) -> Reason | None:
@@ -158,10 +188,11 @@ class _Table:
         self._pairs, self._limits = pairs, limits
         self._held: dict[str, _Held] = {}
 
-    @property
-    def shut(self) -> bool:
-        """True if no card can take any job."""
-        return all(room.paused or room.free_bytes is None or room.full for room in self._rooms.values())
+    def takes(self, candidate: Candidate) -> bool:
+        """Whether enough cards would take the job now; keeps nothing for it."""
+        needs = candidate.needs
+        usable = [room for room in self._rooms.values() if not needs.pinned or room.uuid in needs.pinned]
+        return sum(self._against(candidate, room) is None for room in usable) >= needs.cards
 
     def place(self, candidate: Candidate) -> tuple[Placement | None, Reason | None]:
         """Give the job its cards, or say why not and keep those it will get next."""

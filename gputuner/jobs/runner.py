@@ -229,7 +229,10 @@ class Runner:
             return False
         decision = decide(line, look.rooms, self._pairs(), self._limits)
         self._line.tell(decision.reasons.items())
-        for placement, ticket in self._starter.place(self.store, decision.placements):
+        placed = self._starter.place(self.store, decision.placements)
+        if placed:
+            self._line.left(frozenset(placement.job for placement, _ticket in placed))
+        for placement, ticket in placed:
             for uuid in placement.cards:
                 self._recovery.started(ticket, uuid, look.memory.get(uuid))
             self._starter.send(placement.job, ticket)

@@ -7,7 +7,8 @@ jobs          one row per job: what was asked for, how it stands, who runs it
 starts        one row per claimed start of a job: proof that nothing ran twice, and what each attempt came to
 environments  the environments jobs run in, each once however many jobs share it; private
 cards         the cards as the runner saw them last
-facts         single values: ``line`` counts changes of the waiting line, so that its reader knows when to read anew
+facts         single values: ``line`` counts changes of the waiting line, ``ended`` ends (and second tries) of jobs, so
+              that their reader knows when to read anew
 ============  =====================================================================================================
 
 Standard library only: the supervisor of every job reads this too.
@@ -51,11 +52,14 @@ _STATEMENTS = (
     "CREATE INDEX starts_job ON starts(job)",
     "CREATE TABLE cards(uuid TEXT PRIMARY KEY, json TEXT NOT NULL)",
     "CREATE TABLE facts(key TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "INSERT INTO facts VALUES('line', 0)",
+    "INSERT INTO facts VALUES('line', 0), ('ended', 0)",
     "CREATE TRIGGER line_joined AFTER INSERT ON jobs BEGIN UPDATE facts SET value = value + 1 WHERE key = 'line'; END",
     "CREATE TRIGGER line_changed AFTER UPDATE OF state, priority, position, alone ON jobs "
     "WHEN new.state = 'waiting' OR old.state = 'waiting' "
     "BEGIN UPDATE facts SET value = value + 1 WHERE key = 'line'; END",
+    "CREATE TRIGGER job_ended AFTER UPDATE OF state ON jobs WHEN new.state <> old.state "
+    "AND (new.ended IS NOT NULL OR old.ended IS NOT NULL) "
+    "BEGIN UPDATE facts SET value = value + 1 WHERE key = 'ended'; END",
 )
 
 STEPS: dict[int, tuple[str, ...]] = {0: _STATEMENTS}

@@ -66,14 +66,19 @@ def rooms(full):
     return found
 
 
+def _used_s():
+    """Processor time of this process (finely counted) and of its children."""
+    return time.process_time() + sum(os.times()[2:4])
+
+
 def timed(call, repeats=REPEATS):
     """Median and worst wall time of a call, ms, and the median of the processor time that it and its children took."""
     took, used = [], []
     for _repeat in range(repeats):
-        began, before = time.perf_counter(), sum(os.times()[:4])
+        began, before = time.perf_counter(), _used_s()
         call()
         took.append(1e3 * (time.perf_counter() - began))
-        used.append(1e3 * (sum(os.times()[:4]) - before))
+        used.append(1e3 * (_used_s() - before))
     return statistics.median(took), max(took), statistics.median(used)
 
 
@@ -102,23 +107,21 @@ def main(jobs=10000):
             line = waiting.line()
             read_ms = 1e3 * (time.perf_counter() - began)
             blocked = len(waiting._all) - len(line.candidates)
-            rows = [
-                ("scheduling decision, cards with one job each", *timed(lambda: decide(line, rooms(False)))),
-                ("scheduling decision, cards full of others' memory", *timed(lambda: decide(line, rooms(True)))),
-                ("line as it is kept between changes", *timed(waiting.line)),
-                ("`queue list`: read and table, program loaded", *timed(lambda: shown(data_dir))),
-                ("`queue list`, whole process", *timed(lambda: listed(data_dir), PROCESSES)),
-                ("`queue list --all`, whole process", *timed(lambda: listed(data_dir, "--all"), PROCESSES)),
-                (
-                    "`queue list --json` (all jobs), whole process",
-                    *timed(lambda: listed(data_dir, "--json"), PROCESSES),
-                ),
-                ("`--version`-like floor: `sessions list` on no sessions", *timed(lambda: floor(data_dir), PROCESSES)),
-            ]
-    print(f"{jobs} waiting jobs, {blocked} of them behind others; line read anew: {read_ms:.0f} ms\n")
-    print("| what | median | worst | processor time |\n|---|---|---|---|")
-    for name, median, worst, used in rows:
-        print(f"| {name} | {median:.2f} ms | {worst:.2f} ms | {used:.0f} ms |")
+            print(f"{jobs} waiting jobs, {blocked} of them behind others; line read anew: {read_ms:.0f} ms\n")
+            print("| what | median | worst | processor time |\n|---|---|---|---|")
+            tell("scheduling decision, cards with one job each", lambda: decide(line, rooms(False)))
+            tell("scheduling decision, cards full of others' memory", lambda: decide(line, rooms(True)))
+            tell("line as it is kept between changes", waiting.line)
+        tell("`queue list`: read and table, program loaded", lambda: shown(data_dir))
+        tell("`queue list`, whole process", lambda: listed(data_dir), PROCESSES)
+        tell("`queue list --json` (all jobs), whole process", lambda: listed(data_dir, "--json"), PROCESSES)
+        tell("`sessions list` without sessions: the program's start", lambda: floor(data_dir), PROCESSES)
+
+
+def tell(name, call, repeats=REPEATS):
+    """One row of the table."""
+    median, worst, used = timed(call, repeats)
+    print(f"| {name} | {median:.2f} ms | {worst:.2f} ms | {used:.1f} ms |", flush=True)
 
 
 def floor(data_dir):
