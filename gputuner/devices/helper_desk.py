@@ -45,7 +45,7 @@ class Desk:
             self._answer({"id": message.number, "error": error_told(err)})
             return
         except Exception as err:  # a bug must not end the one process that can put things back
-            bug = {"code": "control_bug", "text": repr(err)[:MOST_TEXT], "exit_code": 1, "params": {}}
+            bug: dict[str, Any] = {"code": "control_bug", "text": repr(err)[:MOST_TEXT], "exit_code": 1, "params": {}}
             self._answer({"id": message.number, "error": bug})
             return
         self._answer({"id": message.number, "done": done})
