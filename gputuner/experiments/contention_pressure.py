@@ -141,15 +141,23 @@ def _most_inside(trial: Trial, window: tuple[int, int]) -> tuple[float, ...]:
     return trial.iteration_s if 2 * overlap > trial.t1_ns - trial.t0_ns else ()
 
 
+def can_be_probed(job: Runnable) -> bool:
+    """Whether it can run beside probes: a command of the user's would have to start anew for each of them."""
+    return job.work(PROBE, 1.0).runtime != "command"
+
+
 def sensitivities(
     lab: Lab, jobs: Sequence[Runnable], mode: Mode, keep_s: float = END_S
 ) -> Generator[Step, StepResult, Pressures | None]:
     """Probes alone, beside each other, and beside each job, as far as the time allows; tells every slowdown.
 
-    Whole jobs are left out where time is short, the last ones first: of a job that was not beside every probe nothing
-    can be predicted. None: there is no time for a single one, or the probes could not be calibrated.
+    Commands of the user's are left out, and whole jobs where time is short, the last ones first: of a job that was not
+    beside every probe nothing can be predicted. None: there is no time for a single one, or the probes could not be
+    calibrated.
     """
-    distinct = list({job.label: job for job in jobs}.values())
+    distinct = [job for job in {job.label: job for job in jobs}.values() if can_be_probed(job)]
+    if not distinct:
+        return None
     probing = Probing(lab, mode)
     pace = ProbePace.of(lab.pace)
     if not lab.course.fits(sensitivities_cost(lab, 1, mode)[1], keep_s):

@@ -229,6 +229,26 @@ def test_a_probe_that_cannot_run_is_left_out(lab):
     assert {w.params["probe"] for w in performer.warned} == {"tensor"}
 
 
+def test_a_command_is_not_started_anew_for_each_probe(lab):
+    of, jobs = laboratory(lab)
+
+    class Command:
+        name = label = "train.py"
+
+        def params(self):
+            return {}
+
+        def work(self, label, measure_s, **more):
+            return Work(label=label, workload="command", params={}, measure_s=1.0, budget_s=9.0, runtime="command")
+
+    performer = Divided()
+    assert performer.perform(sensitivities(of, [Command()], "processes")) is None
+    assert not performer.steps
+    found = performer.perform(sensitivities(of, [Command(), jobs[0]], "processes"))
+    assert found is not None
+    assert found.jobs == (jobs[0].label,)
+
+
 def test_bursts_are_found_once_and_repeated_beside_others(lab):
     of, jobs = laboratory(lab)
     performer = Divided()
