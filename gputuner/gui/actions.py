@@ -106,10 +106,20 @@ class Actions:
 
     def _queue(self) -> None:
         queue = self._window.queue
-        self._add(_("Start or stop the queue's runner"), "Ctrl+Alt+Q", queue.toggle_runner)
-        self._add(_("Move the job up"), "Ctrl+Alt+Up", lambda: queue.table.move_by(-1))
-        self._add(_("Move the job down"), "Ctrl+Alt+Down", lambda: queue.table.move_by(1))
-        self._add(_("Cancel the job"), "Ctrl+Alt+Delete", queue.panel.ask_cancel)
+        for words, keys, act in (
+            (_("Start or stop the queue's runner"), "Ctrl+Alt+Q", queue.toggle_runner),
+            (_("Move the job up"), "Ctrl+Shift+Up", lambda: queue.table.move_by(-1)),
+            (_("Move the job down"), "Ctrl+Shift+Down", lambda: queue.table.move_by(1)),
+            (_("Cancel the job"), "Ctrl+Shift+K", queue.panel.ask_cancel),
+        ):
+            self._add(words, keys, lambda act=act: self._in_queue(act))
+
+    def _in_queue(self, act: Callable[[], object]) -> None:
+        """Act on the queue where it is seen; else only show it: what is chosen there is not known."""
+        if self._window.page == "queue":
+            act()
+        else:
+            self._window.navigate("queue")
 
     def _sessions(self) -> None:
         sessions = self._window.sessions

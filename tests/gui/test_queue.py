@@ -312,6 +312,9 @@ def test_in_the_window_it_is_looked_at_only_while_it_is_seen(open_window, invent
     assert window.queue.form.line.text() == "python train.py", "what was typed outlives another theme"
     window.show_page("tune")
     assert not desk.following
+    window.actions_.find("Cancel the job").trigger()
+    assert window.page == "queue", "what is chosen is seen before anything is done to it"
+    assert ports.queue.asked == []
 
 
 def test_why_it_waits_is_told_in_its_row(invented):
