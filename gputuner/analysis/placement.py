@@ -118,8 +118,6 @@ def decide(
         if need >= refused[kind]:  # room only shrinks within a decision
             reason = why[kind]
         else:
-            if not untold and not any(_open(table, line, refused)):
-                break
             placement, reason = table.place(line.candidates[place])
             if placement is not None:
                 placements.append(placement)
@@ -130,6 +128,8 @@ def decide(
         if untold and reason is not None:
             candidate = line.candidates[place]
             reasons[candidate.id] = _own(reason, candidate)
+            if len(reasons) >= most_reasons and not any(_open(table, line, refused)):
+                break
     return Decision(placements=tuple(placements), reasons=reasons)
 
 
@@ -231,12 +231,12 @@ class _Table:
         if room.free_bytes is None:
             return Reason(code="card_silent", params=room.names)
         return (
-            self._behind(candidate, room)
-            or _taken(needs, room)
+            _taken(needs, room)
             or self._slowed(needs, room)
             or _too_full(needs, room)
             or _too_hot(room)
             or _too_much_power(room)
+            or self._behind(candidate, room)
         )
 
     def _behind(self, candidate: Candidate, room: Room) -> Reason | None:
