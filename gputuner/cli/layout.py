@@ -33,14 +33,15 @@ class Drawn:
 
 def width(text: str) -> int:
     """Columns that ``text`` takes on a terminal (wide characters take two)."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+    return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def columns(rows: Sequence[Row], right: Sequence[int] = ()) -> list[str]:
     """Rows as lines of aligned columns, without trailing blanks."""
     if not rows:
         return []
-    return [_aligned(row, _widths(rows), right) for row in rows]
+    widths = _widths(rows)
+    return [_aligned(row, widths, right) for row in rows]
 
 
 def wrapped_lines(text: str, room: int) -> list[str]:
