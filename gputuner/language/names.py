@@ -101,6 +101,7 @@ READINGS: dict[str, str] = {
     "cuda_driver": N_("CUDA of the driver"),
     "l2_bytes": N_("L2 cache"),
     "compute_capability": N_("compute capability"),
+    "compute_mode": N_("compute mode"),
     "other_processes": N_("other processes on the card"),
     "time_slice_policy": N_("time-slice policy"),
     "clock_locked": N_("clock locked"),
