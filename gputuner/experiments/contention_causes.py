@@ -21,8 +21,8 @@ def causes(lab: Lab, mode: Mode, found: Pressures | None) -> Generator[Step, Ste
     """
     for (_, way), rounds in list(lab.known.rounds.items()):
         last = rounds[-1]
-        if last.mode != mode or way != mode or last.found is None:
-            continue
+        if last.mode != mode or way != mode or last.found is None or not last.found.valid:
+            continue  # of figures that do not hold there is nothing to explain
         for place, slowed in zip(last.places, last.found.jobs, strict=True):
             yield from _tell(lab, last, place, slowed.spread.median, found)
 
