@@ -8,10 +8,12 @@ the word towards the figure it began with. One try moves little, many speak for 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from gputuner.analysis.calibration import Tried
-from gputuner.analysis.trying import Verdict, is_scored, is_testable
 from gputuner.model.advice import TRIES, TRIES_HELD, Advice, Confidence
+
+if TYPE_CHECKING:
+    from gputuner.analysis.calibration import Tried
 
 PROBABILITY: dict[Confidence, float] = {
     Confidence.MEASURED: 0.9,
@@ -31,12 +33,14 @@ def kind_of(name: str) -> str:
     return name.partition(":")[0]
 
 
-def came_true(tried: Tried) -> bool | None:
+def came_true(tried: "Tried") -> bool | None:
     """Whether a try gave what its advice promised, or more; None: it cannot show it.
 
     A promise that could not fail (``analysis.trying``) is kept by a gain that is no noise, and broken where even the
     upper end of the realised gain lies below the expected one.
     """
+    from gputuner.analysis.trying import Verdict, is_scored, is_testable  # numpy: not before it is asked
+
     if tried.aim == "memory":
         return None if tried.memory_change is None else tried.verdict is Verdict.SAVES
     predicted, found = tried.predicted, tried.found
@@ -97,7 +101,7 @@ class Chances:
         return replace(advice, rank=rank, worth=advice.worth * better, params=params)
 
 
-def chances(tries: Iterable[Tried]) -> Chances:
+def chances(tries: Iterable["Tried"]) -> Chances:
     """The record of tries, the oldest first; of an advice that was tried several times the last one counts."""
     newest = {(each.session, each.advice, each.card): each for each in tries}
     hits: Counter[tuple[Confidence, str]] = Counter()
