@@ -122,7 +122,7 @@ def decide(
             if placement is not None:
                 placements.append(placement)
                 continue
-            refused[kind], why[kind] = need, reason
+            refused[kind], why[kind] = min(need, table.most_bytes(line.candidates[place]) + 1), reason
             if reason is not None and not table.takes(line.smallest[kind]):
                 refused[kind] = 0.0
         if untold and reason is not None:
@@ -193,6 +193,13 @@ class _Table:
         needs = candidate.needs
         usable = [room for room in self._rooms.values() if not needs.pinned or room.uuid in needs.pinned]
         return sum(self._against(candidate, room) is None for room in usable) >= needs.cards
+
+    def most_bytes(self, candidate: Candidate) -> int:
+        """What a job of this kind can get now at the very most, whatever else may stand in its way."""
+        needs = candidate.needs
+        rooms = [room for room in self._rooms.values() if not needs.pinned or room.uuid in needs.pinned]
+        free = sorted((available_bytes(room) for room in rooms), reverse=True)
+        return max(0, free[needs.cards - 1]) if len(free) >= needs.cards else 0
 
     def place(self, candidate: Candidate) -> tuple[Placement | None, Reason | None]:
         """Give the job its cards, or say why not and keep those it will get next."""

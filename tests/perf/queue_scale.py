@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from gputuner.analysis.placement import decide
+from gputuner.analysis.placement import Candidate, Line, decide
 from gputuner.analysis.placement_room import Resident, Room
 from gputuner.assembly.queue import open_queue
 from gputuner.jobs.store import JobStore
@@ -66,6 +66,19 @@ def rooms(full):
     return found
 
 
+def last_alone(jobs):
+    """A line of ever smaller needs, of which only the last fits."""
+    needs = [Needs(memory_bytes=(300 - number * 250 // jobs) * GIB, label="a") for number in range(jobs - 1)]
+    needs.append(Needs(memory_bytes=GIB // 2, label="a"))
+    return Line(Candidate(id=number, needs=each) for number, each in enumerate(needs, 1))
+
+
+def nearly_full():
+    """Eight large cards with 5.5 GiB free each."""
+    sizes = {"total_bytes": 400 * GIB, "free_bytes": 11 * GIB // 2, "others_bytes": 789 * GIB // 2}
+    return [Room(uuid=f"GPU-{index}", title="card", index=index, **sizes) for index in range(8)]
+
+
 def _used_s():
     """Processor time of this process (finely counted) and of its children."""
     return time.process_time() + sum(os.times()[2:4])
@@ -111,6 +124,8 @@ def main(jobs=10000):
             print("| what | median | worst | processor time |\n|---|---|---|---|")
             tell("scheduling decision, cards with one job each", lambda: decide(line, rooms(False)))
             tell("scheduling decision, cards full of others' memory", lambda: decide(line, rooms(True)))
+            last = last_alone(jobs)
+            tell("scheduling decision, only the last of the line can start", lambda: decide(last, nearly_full()))
             tell("line as it is kept between changes", waiting.line)
         tell("`queue list`: read and table, program loaded", lambda: shown(data_dir))
         tell("`queue list`, whole process", lambda: listed(data_dir), PROCESSES)
