@@ -1,9 +1,8 @@
 """What a thermal test found, in tables and sentences, or as a document; and two of them compared."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gputuner.analysis.cooling_compare import CoolingCompared
 from gputuner.cli import document, results
 from gputuner.cli.again import advise_command
 from gputuner.cli.experiment import Finished, run_document
@@ -12,6 +11,9 @@ from gputuner.cli.output import Output
 from gputuner.language import cooling
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
+
+if TYPE_CHECKING:
+    from gputuner.analysis.cooling_compare import CoolingCompared
 
 
 def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options) -> None:
@@ -35,14 +37,14 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
         results.show_end(output, found.outcome, origin, each.path)
 
 
-def show_comparison(output: Output, found: CoolingCompared) -> None:
+def show_comparison(output: Output, found: "CoolingCompared") -> None:
     """Two tests in words."""
     output.show(cooling.compared_table(found))
     for line in cooling.compared_lines(found):
         output.line(line)
 
 
-def comparison_document(found: CoolingCompared) -> dict[str, Any]:
+def comparison_document(found: "CoolingCompared") -> dict[str, Any]:
     """Two tests as JSON: resistances in K/W, the change at the first one's power in K, both with 95 % intervals."""
     return {
         "before": {"thermal_resistance": found.before_k_per_w, "fan_fraction": found.fans[0], "load": found.loads[0]},
