@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from inspect import BoundArguments
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from cyclopts import App, CycloptsError, Group
 
@@ -20,6 +20,7 @@ from gputuner.cli import (
     doctor,
     manual,
     monitor,
+    power,
     queue,
     record,
     sessions,
@@ -36,7 +37,7 @@ from gputuner.language.words import N_, _, set_language
 from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageError
 
 if TYPE_CHECKING:
-    from gputuner.cli.ports import OpenSetup
+    from gputuner.cli.ports import OpenSetup, Setup
 
 ABOUT = N_("Measured answers about your deep-learning card: what it really does, what holds it back, what to change.")
 COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
@@ -47,6 +48,7 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("bench", bench.bench, bench.ABOUT),
     ("batch", batch.batch, batch.ABOUT),
     ("contend", contention.contend, contention.ABOUT),
+    ("power", power.power, power.ABOUT),
     ("watch", watch.watch, watch.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),
@@ -139,9 +141,8 @@ def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
         refuse_empty(ours)
         command, bound, injected = app.parse_args(argv, print_error=False, exit_on_error=False)
     except CycloptsError as error:
-        usage = usage_error(
-            error, [name for name, *_rest in COMMANDS] + ["sessions", "queue", "control"], dashes=len(ours) < len(argv)
-        )
+        names = [name for name in app if not name.startswith("-")]
+        usage = usage_error(error, names, dashes=len(ours) < len(argv))
         return _failed(_command_name(app, ours), usage, as_json="--json" in ours)
     except UsageError as error:
         return _failed(_command_name(app, ours), error, as_json="--json" in ours)
@@ -149,7 +150,7 @@ def _run(argv: list[str], open_setup: "OpenSetup | None") -> int:
         command(*bound.args, **bound.kwargs)
         return int(ExitCode.DONE)
     bound.arguments["context"] = Context(
-        open_setup=open_setup or _assembly(),
+        open_setup=open_setup or _assembly,
         out=sys.stdout,
         err=sys.stderr,
         dashes=len(ours) < len(argv),
@@ -193,10 +194,11 @@ def _say(error: GputunerError) -> int:
     return int(error.exit_code)
 
 
-def _assembly() -> "OpenSetup":
+def _assembly(**options: Any) -> "Setup":
+    """As ``assembly.open_setup``, which is loaded when the first command asks for it."""
     from gputuner.assembly.setup import open_setup
 
-    return open_setup
+    return open_setup(**options)
 
 
 def _version() -> str:
