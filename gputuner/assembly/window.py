@@ -22,6 +22,7 @@ from gputuner.engine.run import Run
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.contention import Contend
+from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.protocol import Experiment
@@ -44,7 +45,7 @@ from gputuner.telemetry.replayed import ReplayFeed
 
 QUESTIONS = (Switching, Numerics, Loading)
 """What can be asked of a training beside its batch size."""
-SPECS = (Tune, Batch, Bench, Contend, *QUESTIONS)
+SPECS = (Tune, Batch, Bench, Contend, Cooling, *QUESTIONS)
 
 
 class WindowPorts:
@@ -80,6 +81,11 @@ class WindowPorts:
     def contend_spec(self) -> type[Contend]:
         """Its fields make the form of the page Share."""
         return Contend
+
+    @property
+    def cooling_spec(self) -> type[Cooling]:
+        """Its fields make the form of the page Cooling."""
+        return Cooling
 
     @property
     def queue(self) -> WindowQueue:

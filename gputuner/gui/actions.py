@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import bench_titles, contention_titles, question_titles, tune_titles
+from gputuner.gui.picture_names import bench_titles, contention_titles, cooling_titles, question_titles, tune_titles
 from gputuner.gui.questions import question_words
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
@@ -95,6 +95,10 @@ class Actions:
         pictures += of_questions
         keys += [f"Ctrl+Shift+{number}" for number in range(1, 10)][: len(of_questions)]
         keys += [f"Ctrl+Alt+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
+        cooling = window.navigation.entries["cooling"].words
+        tested = [("cooling", name, " · ".join((cooling, title))) for name, title in cooling_titles().items()]
+        pictures += tested
+        keys += [f"Ctrl+Shift+F{number}" for number in range(1, len(tested) + 1)]
         for (page, name, title), key in zip(pictures, keys, strict=True):
             words = _("Show the picture: {name}").format(name=title)
             self._add(words, key, lambda page=page, name=name: self._show_picture(page, name))

@@ -1,6 +1,8 @@
 # pyright: standard
 """Small pictures painted from paths: navigation icons and one glyph per limiter (colour is never the only sign)."""
 
+from math import cos, radians, sin
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
 
@@ -78,6 +80,18 @@ def _queue() -> QPainterPath:
     return path
 
 
+def _cooling() -> QPainterPath:
+    """A fan with three blades."""
+    path = QPainterPath()
+    path.addEllipse(QPointF(8, 8), 6.6, 6.6)
+    path.addEllipse(QPointF(8, 8), 1.4, 1.4)
+    for turn in (-90.0, 30.0, 150.0):
+        at, side = radians(turn), radians(turn + 62.0)
+        path.moveTo(8 + 1.4 * cos(at), 8 + 1.4 * sin(at))
+        path.quadTo(8 + 5.4 * cos(at), 8 + 5.4 * sin(at), 8 + 5.0 * cos(side), 8 + 5.0 * sin(side))
+    return path
+
+
 _NAVIGATION = {
     "monitor": _monitor,
     "tune": _tune,
@@ -85,6 +99,7 @@ _NAVIGATION = {
     "bench": _bench,
     "contention": _contention,
     "queue": _queue,
+    "cooling": _cooling,
     "sessions": _sessions,
 }
 

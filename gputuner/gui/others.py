@@ -24,6 +24,8 @@ class Others(QObject):
     """``entries`` are known anew."""
     opened = Signal(object, object, object)
     """A session's path, its ``RunFacts``, and how far stored sessions up to it lie apart (by figure)."""
+    figures = Signal(object, object)
+    """A session's path and its ``RunFacts``, after ``read``."""
     failed = Signal(object, object)
     """A session's path, and why it cannot be read."""
 
@@ -46,16 +48,26 @@ class Others(QObject):
 
         self._background.ask(lambda: tuple(self._ports.sessions()), answer)
 
+    def read(self, path: Path) -> None:
+        """Read the figures of a session alone."""
+        self._background.ask(
+            lambda: self._facts_of(path),
+            lambda facts: self.figures.emit(path, facts),
+            lambda err: self.failed.emit(path, err),
+        )
+
+    def _facts_of(self, path: Path) -> RunFacts:
+        reader = self._ports.open_session(path)
+        try:
+            return read_facts(reader)
+        finally:
+            reader.close()
+
     def open(self, path: Path, run_id: str) -> None:
         """Read the figures of a session, to compare the run ``run_id`` with."""
 
         def read() -> tuple[RunFacts, Spreads]:
-            reader = self._ports.open_session(path)
-            try:
-                facts = read_facts(reader)
-            finally:
-                reader.close()
-            return facts, self._ports.spreads(path, run_id)
+            return self._facts_of(path), self._ports.spreads(path, run_id)
 
         def answer(found: tuple[RunFacts, Spreads]) -> None:
             self.opened.emit(path, *found)

@@ -115,6 +115,21 @@ def contention_picture_of_figure(point: Point) -> str:
     return of.get(point.metric, "sensitivity" if point.metric.startswith("pressure") else "slowdown")
 
 
+def cooling_titles() -> dict[str, str]:
+    """Words of the pictures of a thermal test."""
+    return {"heat": _("Temperature"), "cooler": _("The cooler"), "compare": _("Compare"), "card": _("Card")}
+
+
+def cooling_picture_of_step(_label: str) -> str:
+    """The picture that a step feeds: the trace, until the verdict."""
+    return "heat"
+
+
+def cooling_picture_of_figure(point: Point) -> str:
+    """The picture that a figure belongs to."""
+    return {"look": "heat", "verdict": "cooler"}.get(str(point.params.get("phase")), "card")
+
+
 def bench_titles() -> dict[str, str]:
     """Words of the pictures of a bench run, in their order."""
     return {

@@ -311,6 +311,11 @@ class Ports(Protocol):
         ...
 
     @property
+    def cooling_spec(self) -> type[object]:
+        """The frozen dataclass whose fields make the form of the page Cooling."""
+        ...
+
+    @property
     def queue(self) -> QueuePort:
         """The job queue."""
         ...

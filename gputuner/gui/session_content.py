@@ -1,13 +1,14 @@
 # pyright: standard
 """What is read of a session to show it: roll-ups for the overview and the events that are not telemetry."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gputuner.gui.history import Span
+from gputuner.gui.history import History, Span
 from gputuner.gui.ports import Series, SessionReader
 from gputuner.gui.run_state import RunFacts
 from gputuner.model.codec import KINDS
@@ -23,6 +24,8 @@ OVERVIEW = (
     Quantity.GPU_UTILISATION,
 )
 """Quantities of the overview."""
+TRACED = ("cooling",)
+"""Experiments whose pictures draw the telemetry itself."""
 AT_MOST = 1000
 """Points per curve: more than a screen has pixels for."""
 
@@ -59,6 +62,8 @@ def read_content(reader: SessionReader) -> SessionContent:
     t0_ns = facts.started.t_ns if facts.started else 0
     bits = {uuid: series.pop((uuid, Quantity.LIMIT_BITS), None) for uuid in cards}
     limits = {uuid: limit_spans(entry, t0_ns) for uuid, entry in bits.items() if entry is not None}
+    if facts.started is not None and facts.started.experiment in TRACED:
+        facts.traces = traces_of(series)
     bands = {key: band for key, entry in series.items() if len((band := _band(entry, t0_ns)).t_s)}
     ends = [float(band.t_s[-1]) for band in bands.values()] + [(facts.t_ns - t0_ns) * 1e-9]
     return SessionContent(facts, bands, max(1.0, *ends), limits)
@@ -70,6 +75,23 @@ def read_facts(reader: SessionReader) -> RunFacts:
     for event in reader.events(tuple(kind for kind in KINDS if kind != "telemetry_sampled")):
         facts.take(event)
     return facts
+
+
+def traces_of(series: Mapping[tuple[str, Quantity], Series]) -> dict[str, History]:
+    """The curves of each card, by UUID, in seconds of the run's clock; silences stay."""
+    traces: dict[str, History] = {}
+    for (uuid, quantity), entry in series.items():
+        if not len(entry.t_ns):
+            continue
+        history = traces.setdefault(uuid, History())
+        breaks = set(entry.breaks.tolist())
+        times = (entry.t_ns * 1e-9).tolist()
+        for number, (t_s, value) in enumerate(zip(times, entry.mean.tolist(), strict=True)):
+            if number in breaks:
+                history.tracks[quantity].append(times[number - 1] + 1e-6, float("nan"))
+            history.tracks[quantity].append(t_s, value)
+        history.last_s = max(history.last_s or times[-1], times[-1])
+    return traces
 
 
 def limit_spans(series: Series, t0_ns: int) -> list[Span]:

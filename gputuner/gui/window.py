@@ -12,6 +12,7 @@ from gputuner.gui.conductor import Conductor
 from gputuner.gui.navigation import Entry, Navigation
 from gputuner.gui.pages.bench import BenchPage
 from gputuner.gui.pages.contention import ContentionPage
+from gputuner.gui.pages.cooling import CoolingPage
 from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
 from gputuner.gui.pages.question_pages import QuestionPages
@@ -35,7 +36,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "sessions")
+PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "cooling", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -52,6 +53,7 @@ def page_words() -> dict[str, str]:
         "bench": _("Benchmarks"),
         "contention": _("Share"),
         "queue": _("Queue"),
+        "cooling": _("Cooling"),
         "sessions": _("Sessions"),
     }
 
@@ -70,7 +72,7 @@ class MainWindow(QMainWindow):
         self.conductor = Conductor(ports, self)
         conductor = self.conductor
         self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
-        self.desks["contention"] = conductor.contending
+        self.desks |= {"contention": conductor.contending, "cooling": conductor.cooling}
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
@@ -147,11 +149,20 @@ class MainWindow(QMainWindow):
             self.theme, self.ports.contend_spec, conductor.live, shared, self.ports.trainings
         )
         self.queue = QueuePage(self.theme, conductor.queue)
+        self.cooling = CoolingPage(
+            self.theme,
+            self.ports.cooling_spec,
+            conductor.live,
+            conductor.cooling.state,
+            self.ports.trainings,
+            conductor.others,
+        )
         self.experiments: dict[str, ExperimentPage] = {
             "tune": self.tune,
             **asked,
             "bench": self.bench,
             "contention": self.contention,
+            "cooling": self.cooling,
         }
         for name, page in self.experiments.items():
             desk = self.desks[name]
@@ -187,6 +198,7 @@ class MainWindow(QMainWindow):
             "bench": self.bench,
             "contention": self.contention,
             "queue": self.queue,
+            "cooling": self.cooling,
             "sessions": self.sessions,
         }
 

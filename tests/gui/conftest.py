@@ -26,6 +26,7 @@ def _load(name: str) -> ModuleType:
 _INVENTED = _load("invented")
 _TRAININGS = _load("invented_trainings")
 _CONTENTION = _load("invented_contention")
+_COOLING = _load("invented_cooling")
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +42,11 @@ def trainings() -> ModuleType:
 @pytest.fixture(scope="session")
 def contention() -> ModuleType:
     return _CONTENTION
+
+
+@pytest.fixture(scope="session")
+def cooling() -> ModuleType:
+    return _COOLING
 
 
 @pytest.fixture(autouse=True)

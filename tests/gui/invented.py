@@ -17,6 +17,7 @@ import numpy as np
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.experiments.batch import Batch
+from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.subject import BUILT_IN
@@ -763,6 +764,7 @@ class InMemoryPorts:
         self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
         self.contend_spec: type[object] = ContendSpec
+        self.cooling_spec: type[object] = Cooling
         self.queue = InMemoryQueue()
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []

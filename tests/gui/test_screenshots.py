@@ -9,14 +9,15 @@ from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy
 
 
-def test_every_page_is_drawn(invented, trainings, contention, qapp, tmp_path):
+def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp_path):
     events = invented.tune_events(origin=Origin.SIMULATED)
     session = Path("/data/sessions/r1.sqlite")
     suites = [invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED, run=name)) for name in ("b1", "b2")]
     training = invented.ScriptedRun(invented.batch_events(origin=Origin.SIMULATED))
     asked = [invented.ScriptedRun(trainings.question_events(name, Origin.SIMULATED)) for name in trainings.POINTS]
     shared = invented.ScriptedRun(contention.contend_events(origin=Origin.SIMULATED))
-    runs = [invented.ScriptedRun(events, session_path=session), training, *asked, suites[0], shared, suites[1]]
+    tested = invented.ScriptedRun(cooling.cooling_events(origin=Origin.SIMULATED))
+    runs = [invented.ScriptedRun(events, session_path=session), training, *asked, suites[0], shared, tested, suites[1]]
     ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))
@@ -26,7 +27,8 @@ def test_every_page_is_drawn(invented, trainings, contention, qapp, tmp_path):
     questions = ("training", "training-memory", "training-formats", "switches", "switches-memory", "numerics")
     questions += ("numerics-scale", "numerics-activations", "loading", "loading-settings", "watch")
     mix = ("contention", "contention-pairs", "contention-causes", "contention-sensitivity")
-    pages = ("monitor", *tune, *questions, *suite, *mix, "queue", "sessions")
+    heat = ("cooling", "cooling-cooler", "cooling-compare", "cooling-card")
+    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "queue", "sessions")
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names

@@ -199,7 +199,8 @@ class ResultView(QWidget):
 
     def _show_rows(self) -> None:
         """Scroll the table to the figures of the shown picture: to the newest while it runs, else to the first."""
-        listed = {point.id: point for point in self._kind.listed(self._facts.points)}
+        rows = set(self.table.rows.keys)
+        listed = {point.id: point for point in self._kind.listed(self._facts.points) if point.id in rows}
         keys = [key for key in self.pictures.rows_of(self.name) if key in listed] or [
             key for key, point in listed.items() if self.name == self._kind.picture_of_figure(point)
         ]

@@ -19,6 +19,7 @@ from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
 from gputuner.gui.pages.card_plots import arrange, name_for
 from gputuner.gui.pages.compare import CompareView
+from gputuner.gui.pages.cooling_result import cooling_result
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import RESULTS, tune_result
@@ -40,6 +41,8 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity
 
 Q = Quantity
+BESIDE_OTHERS: dict[str, Callable[[Theme, Others], ResultView]] = {"bench": bench_result, "cooling": cooling_result}
+"""The results that compare a session with others of its kind, by the name of their experiment."""
 
 
 def view_words() -> dict[str, str]:
@@ -153,11 +156,11 @@ class SessionDetail(QWidget):
     def _use_result(self, facts: RunFacts) -> None:
         """Benchmarks and questions about trainings have pictures of their own; what has none gets those of Tune."""
         kind = facts.started.experiment if facts.started is not None else ""
-        if kind != "bench" and kind not in RESULTS:
+        if kind not in BESIDE_OTHERS and kind not in RESULTS:
             kind = "tune"
         if kind not in self._results:
-            made = RESULTS.get(kind)
-            self._results[kind] = bench_result(self._theme, self._others) if made is None else made(self._theme)
+            beside = BESIDE_OTHERS.get(kind)
+            self._results[kind] = RESULTS[kind](self._theme) if beside is None else beside(self._theme, self._others)
             self._stack.addWidget(self._results[kind])
         self.result = self._views["figures"] = self._results[kind]
         if self.tabs["figures"].isChecked():

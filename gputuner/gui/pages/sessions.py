@@ -367,6 +367,10 @@ def experiment_words(name: str) -> str:
             return _("Numerics")
         case "watch":
             return _("Watch")
+        case "contend":
+            return _("Share")
+        case "cooling":
+            return _("Cooling")
         case _:
             return question_words().get(name, name)
 
