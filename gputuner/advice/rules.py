@@ -9,6 +9,7 @@ from gputuner.advice.contention import contention_questions, contention_rules, i
 from gputuner.advice.contention_pair import sharing_rule
 from gputuner.advice.cooling import cooling_questions, cooling_rules, is_cooling
 from gputuner.advice.evidence import Evidence
+from gputuner.advice.health import health_questions, health_rules, is_health
 from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads_rule
 from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
 from gputuner.advice.loading import loading_rule
@@ -56,6 +57,7 @@ class Judges:
 USUAL = Judges(meant=lambda _: True, rules=RULES, questions=questions)
 APART = (
     Judges(meant=is_numerics, rules=(numerics_rules,), questions=numerics_questions),
+    Judges(meant=is_health, rules=(health_rules,), questions=health_questions),
     Judges(meant=is_cooling, rules=(cooling_rules,), questions=cooling_questions),
     Judges(meant=is_contention, rules=(contention_rules,), questions=contention_questions),
 )

@@ -1,5 +1,6 @@
 """What the catalogue, this interpreter and the stored tries know of a card."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 
@@ -7,6 +8,7 @@ from gputuner.advice.chances import Chances
 from gputuner.advice.tried import record_of, stored_tries
 from gputuner.assembly.identified import reference
 from gputuner.catalog import load
+from gputuner.catalog.facts import CardFacts
 from gputuner.catalog.published import PublishedResult
 from gputuner.engine.knowledge import Knowledge
 from gputuner.model.cards import CardInfo, Origin
@@ -32,7 +34,12 @@ def kernels(card: CardInfo) -> bool:
         return False
 
 
-KNOWLEDGE = Knowledge(reference=reference, results=results, kernels=kernels)
+def sheets() -> Mapping[str, CardFacts]:
+    """The sheets of all cards of the catalogue, by id."""
+    return {card.id: card for card in load().cards}
+
+
+KNOWLEDGE = Knowledge(reference=reference, results=results, kernels=kernels, sheets=sheets)
 
 
 def with_record(sessions: SessionLibrary) -> Knowledge:

@@ -102,6 +102,10 @@ class SimulatedCard:
                 return fault.duration_s or 30.0
         return None
 
+    def faults_now(self, kind: str) -> tuple[Fault, ...]:
+        """Faults of a kind that last now."""
+        return tuple(self._active(kind))
+
     # --- load and memory ------------------------------------------------------------------------------------------
 
     def set_load(self, worker_id: str, load: Load | None) -> None:

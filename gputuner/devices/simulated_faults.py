@@ -18,6 +18,8 @@ KINDS = (
     "overheat",
     "narrow_link",
     "compute_mode",
+    "bad_memory",
+    "wrong_product",
 )
 """What can go wrong.
 
@@ -28,6 +30,9 @@ default is the sentinel of a failed read, which is rejected. ``xid``: ``xid`` (7
 number). ``fan_stopped``: the fan stands. ``overheat``: the air around the card goes to ``air_c`` (95).
 ``narrow_link``: the link runs at ``width`` lanes (8) and at most at ``generation`` (the card's own).
 ``compute_mode``: from the start on the card is in ``mode`` (``exclusive_process``).
+``bad_memory``: ``mode`` ``stuck`` (bit ``bit`` of a word at ``offset_mib`` is always 1), ``hot`` (the same, only under
+load), ``alias`` (what lies beyond ``capacity_mib`` is the memory below it once more) or ``slow`` (the block at
+``offset_mib`` is read at ``fraction`` of the others' rate). ``wrong_product``: products are wrong now and then.
 """
 EXCLUSIVE = "exclusive_process"
 GLITCH_W = 4294967.295

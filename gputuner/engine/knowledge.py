@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gputuner.advice.chances import Chances
+from gputuner.catalog.facts import CardFacts
 from gputuner.catalog.published import PublishedResult
 from gputuner.model.cards import CardInfo
 
@@ -20,6 +21,10 @@ def _no_kernels(_: CardInfo) -> bool:
     return False
 
 
+def _no_sheets() -> Mapping[str, CardFacts]:
+    return {}
+
+
 def _no_record(_: CardInfo) -> Chances:
     return Chances()
 
@@ -30,9 +35,11 @@ class Knowledge:
 
     ``reference``: sheet figures (``peak_bf16`` in FLOP/s …). ``results``: published rows of this very card.
     ``kernels``: whether the run can use our own kernels on it. ``record``: what came of advice that was tried.
+    ``sheets``: those of all cards of the catalogue, by id.
     """
 
     reference: Callable[[CardInfo], Mapping[str, float]] = _no_figures
     results: Callable[[CardInfo], tuple[PublishedResult, ...]] = _no_results
     kernels: Callable[[CardInfo], bool] = _no_kernels
+    sheets: Callable[[], Mapping[str, CardFacts]] = _no_sheets
     record: Callable[[CardInfo], Chances] = _no_record

@@ -135,6 +135,7 @@ class Performance:
             results=self.knowledge.results(card),
             others=self._others(),
             kernels=self.knowledge.kernels(card),
+            sheets=self.knowledge.sheets(),
             record=self.knowledge.record(card),
         )
         if self.spec.limited():

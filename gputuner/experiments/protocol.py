@@ -1,9 +1,11 @@
 """What the engine needs of an experiment."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from gputuner.advice.chances import Chances
+from gputuner.catalog.facts import CardFacts
 from gputuner.catalog.published import PublishedResult
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
@@ -37,6 +39,8 @@ class PlanContext:
     """Further cards that an experiment may use together with ``card`` (idle, visible)."""
     kernels: bool = False
     """Whether the run can use our own kernels (extra ``kernels``, or a simulated card)."""
+    sheets: Mapping[str, CardFacts] = field(default_factory=lambda: {})
+    """The sheets of all cards of the catalogue, by id."""
     record: Chances = field(default_factory=Chances)
     """What came of advice that was tried on cards of this origin."""
 

@@ -7,6 +7,8 @@ from gputuner.language.contention_words import ADVICE as CONTENTION
 from gputuner.language.contention_words import QUESTIONS as CONTENTION_QUESTIONS
 from gputuner.language.cooling import ADVICE as COOLING
 from gputuner.language.cooling import QUESTIONS as COOLING_QUESTIONS
+from gputuner.language.health import ADVICE as HEALTH
+from gputuner.language.health import QUESTIONS as HEALTH_QUESTIONS
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
@@ -379,6 +381,7 @@ ADVICE: dict[str, AdviceWords] = {
     ),
     **CONTENTION,
     **COOLING,
+    **HEALTH,
     **LOADING,
     **NUMERICS,
     **WATCHING,
@@ -397,6 +400,7 @@ QUESTIONS: dict[str, str] = {
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
     **CONTENTION_QUESTIONS,
     **COOLING_QUESTIONS,
+    **HEALTH_QUESTIONS,
     **NUMERICS_QUESTIONS,
     **WATCHING_QUESTIONS,
 }

@@ -10,6 +10,7 @@ from gputuner.language.control import named as set_named
 from gputuner.language.cooling import ERRORS as COOLING
 from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
+from gputuner.language.health import ERRORS as HEALTH
 from gputuner.language.jobs import ERRORS as JOBS
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
@@ -317,6 +318,7 @@ ERRORS: dict[str, str] = (
     | _TELEMETRY
     | CONTENTION
     | COOLING
+    | HEALTH
     | COMMANDS
     | JOBS
     | CONTROL

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from gputuner.language.advice_words_watching import METRICS as WATCHING
 from gputuner.language.cooling import METRICS as COOLING
+from gputuner.language.health import METRICS as HEALTH
 from gputuner.language.numerics_words import METRICS as NUMERICS
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
@@ -161,6 +162,7 @@ METRICS: dict[str, str] = {
     "switches_gain": N_("chosen setting against plain FP32 or TF32"),
     "advice_gain": N_("gain of an advice that was tried"),
     **COOLING,
+    **HEALTH,
     **NUMERICS,
     **WATCHING,
     "null_difference": N_("difference of equal measurements"),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from gputuner.language import contention_words, cooling, numerics_words
 from gputuner.language.filling import fill
+from gputuner.language.health import STEPS as HEALTH
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
 from gputuner.language.watch_causes import CAUSES
@@ -55,6 +56,7 @@ STEPS: dict[str, str] = {
     **numerics_words.STEPS,
     **contention_words.STEPS,
     **cooling.STEPS,
+    **HEALTH,
     "settle": N_("cooling down"),
     "record": N_("recording"),
     "watch": N_("your command"),

@@ -14,6 +14,7 @@ from gputuner.language.cooling import WARNINGS as COOLING
 from gputuner.language.driver import TELEMETRY
 from gputuner.language.errors import ERRORS
 from gputuner.language.filling import fill
+from gputuner.language.health import WARNINGS as HEALTH
 from gputuner.language.loading import WARNINGS as LOADING
 from gputuner.language.loading import named as loading_named
 from gputuner.language.names import quantity, reading_name, source, workload
@@ -131,6 +132,7 @@ WARNINGS: dict[str, str] = (
     | COMMANDS
     | SHARING
     | COOLING
+    | HEALTH
     | CONTROL
 )
 

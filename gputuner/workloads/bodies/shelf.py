@@ -18,6 +18,8 @@ BODIES: "dict[str, str | Callable[..., Any]]" = {
     "stream": "stream:Stream",
     "stream_sweep": "stream:StreamSweep",
     "regions": "regions:Regions",
+    "vram": "vram:Vram",
+    "burn": "burn:Burn",
     "resnet50": "resnet50:ResNet50Training",
     "bert": "bert:BertTraining",
     "edsr": "edsr:EdsrTraining",

@@ -19,6 +19,7 @@ from gputuner.workloads.simulated_costs.pressure import as_neighbour, pressure
 from gputuner.workloads.simulated_costs.probes import chase, regions
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
 from gputuner.workloads.simulated_costs.training import bert, edsr, gpt, llm, lstm
+from gputuner.workloads.simulated_costs.vram import burn, vram
 
 COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
     "matmul": matmul,
@@ -38,6 +39,8 @@ SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Sett
     "stream_sweep": stream_sweep,
     "chase": chase,
     "regions": regions,
+    "vram": vram,
+    "burn": burn,
     "decode": decode,
     "attention": attention,
     "conv": conv,

@@ -1,0 +1,55 @@
+"""The verdict on a card's health, from the figures of one run or from what any stress test counted."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from gputuner.model.points import Point
+
+Verdict = Literal["pass", "fail", "not_tested", "incomplete"]
+ERRORS = ("vram_errors", "burn_errors")
+ALARMING = ("ecc_uncorrected", "remapped_rows")
+"""Counters that no healthy card moves within a test."""
+BROKEN = ("lost", "wrong_result")
+"""Ends of a stage that are the card's fault."""
+NOT_AS_SOLD = ("other_card", "less_memory")
+
+
+def stress_verdict(*, started: bool, died: bool, done: int, errors: int) -> Verdict:
+    """What a stress test of a card shows.
+
+    Args:
+        started: the card could begin.
+        died: it was lost on the way.
+        done: iterations, or bytes, that it worked through.
+        errors: as counted; a negative count (a counter that wrapped) is no count of none.
+    """
+    if died or errors != 0:
+        return "fail"
+    return "pass" if started and done > 0 else "not_tested"
+
+
+def verdict(points: Sequence[Point]) -> Verdict:
+    """The verdict on a card from the figures of a health test; what was never tested is never called good."""
+    errors = sum(abs(int(p.value)) for p in points if p.metric in ERRORS)
+    stages = [p for p in points if p.metric == "health_stage"]
+    died = any(p.params.get("outcome") in BROKEN for p in stages)
+    alarmed = any(p.metric == "counter_change" and p.params["counter"] in ALARMING and p.value > 0 for p in points)
+    tested = [p for p in points if p.metric == "vram_errors" and int(p.extra.get("checked_bytes", 0)) > 0]
+    found = stress_verdict(
+        started=bool(tested),
+        died=died or alarmed,
+        done=sum(int(p.extra["checked_bytes"]) for p in tested),
+        errors=errors,
+    )
+    if found == "pass" and (any(p.params.get("outcome") != "done" for p in stages) or not _burned(points)):
+        return "incomplete"
+    return found
+
+
+def _burned(points: Sequence[Point]) -> bool:
+    return any(p.metric == "burn_errors" and int(p.extra.get("products", 0)) > 0 for p in points)
+
+
+def as_sold(points: Sequence[Point]) -> bool:
+    """False if the figures say that this is another card, or that its memory is not all there."""
+    return not any(p.metric == "identity_verdict" and p.params["verdict"] in NOT_AS_SOLD for p in points)

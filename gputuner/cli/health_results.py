@@ -1,0 +1,56 @@
+"""What a health test found, in tables and sentences, or as a document."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gputuner.analysis.health import verdict
+from gputuner.cli import document, results
+from gputuner.cli.again import advise_command
+from gputuner.cli.experiment import Finished, run_document
+from gputuner.cli.options import Options
+from gputuner.cli.output import Output
+from gputuner.language import health
+from gputuner.language.words import _
+from gputuner.model.cards import Origin
+
+
+def tell(
+    output: Output, origin: Origin, name: str, ended: Sequence[Finished], options: Options, files: Sequence[Path]
+) -> None:
+    """Show, or write, what the tests found and where the certificates lie."""
+    if output.json:
+        body = run_document(origin, name, ended)
+        body["verdicts"] = [{"card": each.cards[0].uuid, "verdict": verdict(each.found.points)} for each in ended]
+        body["certificates"] = [str(path) for path in files]
+        document.write(body, output.out)
+        return
+    for each in ended:
+        _show(output, each, options, origin)
+    for path in files:
+        output.line(_("Certificate: {path}").format(path=path))
+
+
+def _show(output: Output, each: Finished, options: Options, origin: Origin) -> None:
+    points = each.found.points
+    for title, table in (
+        (_("Video memory"), health.memory_table(points)),
+        (_("Products, bit for bit"), health.burn_table(points)),
+        (_("Against the sheet"), health.identity_table(points)),
+        (_("Stages"), health.stages_table(points)),
+    ):
+        if table.rows:
+            output.heading(title)
+            output.show(table)
+    for line in health.memory_lines(points):
+        output.line(line)
+    output.heading(_("Verdict"))
+    output.line(_("Health: {verdict}.").format(verdict=health.verdict(verdict(points))))
+    for point in points:
+        if point.metric == "identity_verdict":
+            output.line(_("Identity: {verdict}.").format(verdict=health.identity(point)))
+    found = each.found
+    if points or found.exit_code == 0:
+        more = advise_command(options, found.run_id)
+        results.show_advice(output, found.advice, command=more, model="", tries=None)
+        results.show_questions(output, found.questions, options)
+    results.show_end(output, found.outcome, origin, each.path)

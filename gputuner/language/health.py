@@ -1,0 +1,315 @@
+"""The words of the health test: names, steps, warnings, errors, advice, questions and its tables."""
+
+from collections.abc import Sequence
+
+from gputuner.language.advice_form import AdviceWords
+from gputuner.language.numbers import value
+from gputuner.language.tables import Table
+from gputuner.language.words import N_, _
+from gputuner.model.points import Point
+from gputuner.model.quantities import Quantity
+
+METRICS: dict[str, str] = {
+    "vram_errors": N_("wrong words in the VRAM"),
+    "vram_coverage": N_("share of the VRAM that was tested"),
+    "vram_test_rate": N_("rate of the VRAM test, written and read"),
+    "vram_block_rate": N_("read rate of a block of the VRAM"),
+    "vram_alias_distance": N_("distance at which the memory repeats itself"),
+    "burn_errors": N_("wrong products"),
+    "counter_change": N_("change of an error counter"),
+    "health_stage": N_("stage of the health test"),
+    "identity_check": N_("agrees with the sheet"),
+    "identity_verdict": N_("is the card that was sold"),
+}
+STEPS: dict[str, str] = {
+    "health_counters": N_("error counters"),
+    "health_copy": N_("memory copy, for the width of the bus"),
+    "health_memory_cold": N_("VRAM test, cold"),
+    "health_memory_hot": N_("VRAM test, hot"),
+    "health_burn": N_("the same product again and again"),
+    "health_rest": N_("rest between two loads"),
+}
+WARNINGS: dict[str, str] = {
+    "health_main_memory": N_(
+        "This is no graphics card: a part of the main memory is tested, to try the test; it says nothing of a card."
+    ),
+    "health_stage_failed": N_("A stage of the health test ended early ({stage}). {message}"),
+    "health_slow_area": N_(
+        "{bytes:bytes} from {offset:bytes} on are read at {fraction:fraction} of the rate of the rest of the VRAM."
+    ),
+    "health_no_sheet": N_("The catalogue has no sheet of {card}, so nothing is said of what it was sold as."),
+}
+ERRORS: dict[str, str] = {
+    "sold_as_unknown": N_("There is no card {card} in the catalogue; --sold-as takes one of its ids."),
+    "certificate_unwritable": N_("The certificate cannot be written to {path}: {reason}."),
+    "burn_in_card": N_("The two-hour protocol is for graphics cards."),
+}
+ADVICE: dict[str, AdviceWords] = {
+    "health.aliasing": AdviceWords(
+        title=N_("The memory is not all there"),
+        action=N_("Do not use this card as it is, and give it back if you can: two addresses share one cell."),
+        why=(
+            N_("What was written at one place stood at another when it was read ({errors} wrong words seen)."),
+            N_("It repeats itself {distance:bytes} further on."),
+            N_("That is what a card of {donor:bytes} has: the rest of the {total:bytes} is pretended, or badly wired."),
+        ),
+    ),
+    "health.vram": AdviceWords(
+        title=N_("The memory makes errors"),
+        action=N_(
+            "Do not train on this card: losses go wrong silently. Take any memory overclock back, test again, then "
+            "have it repaired or returned."
+        ),
+        why=(
+            N_("{errors} wrong words were seen in {failed} of {passes} passes."),
+            N_("{repeated} places failed again and again, so the fault is at fixed cells."),
+            N_("Bits that were wrongly 1: {bits_up}; wrongly 0: {bits_down}."),
+        ),
+    ),
+    "health.vram_hot": AdviceWords(
+        title=N_("The memory fails when it is hot"),
+        action=N_(
+            "Cool the memory: pads on both sides, more air; lower the power limit until then, and test again. Do not "
+            "trust results meanwhile."
+        ),
+        why=(N_("{errors} wrong words were seen, all of them under load; the same cells were sound when cold."),),
+    ),
+    "health.vram_read": AdviceWords(
+        title=N_("Data is read wrongly now and then"),
+        action=N_(
+            "Take any overclock back, check the power supply and its cables, and test again; if it stays, the memory "
+            "bus or its soldering is at fault."
+        ),
+        why=(
+            N_("{errors} words were wrong once and right when read again, so the cells are sound and the way is not."),
+        ),
+    ),
+    "health.compute": AdviceWords(
+        title=N_("The card computes wrongly"),
+        action=N_(
+            "Do not train on this card. Take any overclock or undervolt back and test again; if it stays, return it."
+        ),
+        why=(N_("{errors} of {products} products differed in some bit from the first one, which was right."),),
+    ),
+    "health.counters": AdviceWords(
+        title=N_("The card counted memory errors of its own"),
+        action=N_("Have the card replaced while it has a warranty, and back results up until then."),
+        why=(
+            N_("ECC errors that could not be corrected: {uncorrected}; rows of memory taken out of use: {remapped}."),
+        ),
+    ),
+    "health.other_card": AdviceWords(
+        title=N_("This may not be the card that was sold"),
+        action=N_("Ask the seller, with this report; do not flash anything."),
+        why=(
+            N_("{differ} of {checks} checks differ from the sheet of {sheet}."),
+            N_("Chip and memory are those of: {candidates}."),
+            N_("The driver's answers alone can err; a new driver and another computer are worth a try first."),
+        ),
+    ),
+    "health.slower_memory": AdviceWords(
+        title=N_("The memory is slower than that of the card that was sold"),
+        action=N_(
+            "Measure again when nothing else runs and no memory clock is set (bench memory-read); if it stays, ask the "
+            "seller."
+        ),
+        why=(
+            N_("A copy reaches {bandwidth:B/s}; the sheet of {sheet} says {expected:B/s}."),
+            N_("At its data rate that is a bus of about {bus_bits} bits."),
+        ),
+    ),
+    "health.sound": AdviceWords(
+        title=N_("No fault was found"),
+        action=N_("Nothing to do; repeat the test after a change to cooler, pads or clocks."),
+        why=(
+            N_("{coverage:fraction} of the VRAM passed {passes} passes, cold and hot, without a wrong word."),
+            N_("{products} products were the same in every bit."),
+        ),
+    ),
+}
+QUESTIONS: dict[str, str] = {
+    "health_nothing": N_("Whether the card is sound has not been tested."),
+    "health_longer": N_("Faults that show seldom need longer: the two-hour protocol looks for them."),
+    "health_coverage": N_("Only {coverage:fraction} of the VRAM was free for the test; close what else uses the card."),
+    "health_again": N_("A part of the test did not run to its end; repeat it."),
+}
+VERDICTS: dict[str, str] = {
+    "pass": N_("passed, no error was found"),
+    "fail": N_("failed"),
+    "not_tested": N_("not tested, the card did no work"),
+    "incomplete": N_("incomplete, what ran found no error"),
+}
+IDENTITIES: dict[str, str] = {
+    "as_sold": N_("agrees with the sheet of {sheet}"),
+    "other_card": N_("differs from the sheet of {sheet}; it may be another card"),
+    "less_memory": N_("has less memory than the sheet of {sheet} says"),
+    "slower_memory": N_("has slower memory than the sheet of {sheet} says"),
+    "unclear": N_("agrees with the sheet of {sheet} but for details"),
+}
+SURENESS: dict[str, str] = {
+    "measured": N_("measured"),
+    "likely": N_("likely, by the driver's answers"),
+    "unsure": N_("unsure"),
+}
+CHECKS: dict[str, str] = {
+    "name": N_("name"),
+    "capability": N_("compute capability"),
+    "sm_count": N_("number of SMs"),
+    "memory": N_("size of the memory"),
+    "memory_real": N_("memory without repetition"),
+    "bus_width": N_("bandwidth of the memory bus"),
+    "l2": N_("L2 cache"),
+    "l2_step": N_("L2 cache by latency"),
+    "power": N_("default power limit"),
+    "pcie_generation": N_("PCIe generation"),
+    "pcie_width": N_("PCIe lanes"),
+}
+PASSES: dict[str, str] = {
+    "address": N_("address in address"),
+    "inversions": N_("moving inversions"),
+    "checkerboard": N_("checkerboard"),
+    "random": N_("random data"),
+    "retention": N_("retention"),
+}
+HEATS: dict[str, str] = {"cold": N_("cold"), "hot": N_("hot")}
+SOURCES: dict[str, str] = {"driver": N_("driver"), "measured": N_("measured")}
+KINDS: dict[str, str] = {
+    "memory_cold": N_("VRAM, cold"),
+    "memory_hot": N_("VRAM, hot"),
+    "burn": N_("products"),
+    "cycles": N_("load and rest by turns"),
+}
+OUTCOMES: dict[str, str] = {
+    "done": N_("done"),
+    "failed": N_("ended early"),
+    "out_of_memory": N_("did not fit"),
+    "lost": N_("card or worker lost"),
+    "wrong_result": N_("wrong result"),
+}
+_UNITS = {"memory": "MiB", "bus_width": "B/s", "l2": "bytes", "l2_step": "bytes", "power": "W"}
+
+
+def verdict(name: str) -> str:
+    """The verdict on a card's health."""
+    return _(VERDICTS[name])
+
+
+def identity(point: Point) -> str:
+    """The verdict on what the card is, with how sure it is."""
+    told = _(IDENTITIES[str(point.params["verdict"])]).format(sheet=point.params["sheet"])
+    return f"{told} ({_(SURENESS[str(point.params['sureness'])])})"
+
+
+def check_names(names: Sequence[str]) -> str:
+    """Checks in words, with commas."""
+    return ", ".join(_(CHECKS[name]) for name in names)
+
+
+def memory_table(points: Sequence[Point]) -> Table:
+    """The VRAM test by kind of pass: passes, bytes, rate, wrong words."""
+    groups: dict[tuple[str, str], list[Point]] = {}
+    for point in points:
+        if point.metric == "vram_errors":
+            groups.setdefault((str(point.params["pass"]), str(point.params["heat"])), []).append(point)
+    rows = [
+        (
+            _(PASSES[name]),
+            _(HEATS[heat]),
+            str(sum(int(p.extra["passes"]) for p in own)),
+            value(min(int(p.extra["checked_bytes"]) for p in own), "bytes"),
+            value(sorted(float(p.extra["rate"]) for p in own)[len(own) // 2], "B/s"),
+            str(sum(int(p.value) for p in own)),
+        )
+        for (name, heat), own in groups.items()
+    ]
+    headers = (_("pass"), _("card is"), _("passes"), _("tested"), _("rate"), _("wrong words"))
+    return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4, 5))
+
+
+def burn_table(points: Sequence[Point]) -> Table:
+    """The burn by number format: products, rate, wrong ones."""
+    groups: dict[str, list[Point]] = {}
+    for point in points:
+        if point.metric == "burn_errors":
+            groups.setdefault(str(point.params["precision"]), []).append(point)
+    rows = [
+        (
+            name.upper(),
+            str(sum(int(p.extra["products"]) for p in own)),
+            value(sorted(float(p.extra.get("rate", 0.0)) for p in own)[len(own) // 2], "FLOP/s"),
+            str(sum(int(p.value) for p in own)),
+        )
+        for name, own in groups.items()
+    ]
+    headers = (_("format"), _("products"), _("rate"), _("wrong"))
+    return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3))
+
+
+def identity_table(points: Sequence[Point]) -> Table:
+    """Every check that could be made: seen, by the sheet, verdict."""
+    rows = [
+        (
+            _(CHECKS[str(p.params["check"])]),
+            _shown(p, "seen"),
+            _shown(p, "expected"),
+            _(SOURCES[str(p.params["source"])]),
+            _("agrees") if p.value else _("differs"),
+        )
+        for p in points
+        if p.metric == "identity_check"
+    ]
+    return Table(headers=(_("check"), _("seen"), _("sheet"), _("from"), _("verdict")), rows=tuple(rows))
+
+
+def stages_table(points: Sequence[Point]) -> Table:
+    """The stages: what, for how long, how it ended."""
+    rows = [
+        (_(KINDS[str(p.params["name"])]), value(p.value, "s"), _(OUTCOMES[str(p.params["outcome"])]))
+        for p in points
+        if p.metric == "health_stage"
+    ]
+    return Table(headers=(_("stage"), _("time"), _("end")), rows=tuple(rows), right=(1,))
+
+
+def memory_lines(points: Sequence[Point]) -> list[str]:
+    """Coverage, rate and counters in sentences."""
+    from gputuner.language.names import quantity  # which has the names of the metrics above
+
+    told: list[str] = []
+    for point in points:
+        match point.metric:
+            case "vram_coverage":
+                shown = (
+                    value(int(point.extra["checked_bytes"]), "bytes"),
+                    value(int(point.extra["total_bytes"]), "bytes"),
+                )
+                told.append(
+                    _("Coverage: {share} of the memory ({tested} of {total}).").format(
+                        share=value(point.value, "fraction"), tested=shown[0], total=shown[1]
+                    )
+                )
+                if "first_offset" in point.extra:
+                    told.append(
+                        _(
+                            "First wrong place: {offset} from the start of the tested blocks; offsets are virtual."
+                        ).format(offset=value(int(point.extra["first_offset"]), "bytes"))
+                    )
+            case "counter_change":
+                if point.value > 0:
+                    name = quantity(Quantity(str(point.params["counter"])))
+                    told.append(_("{name}: {count} more.").format(name=name, count=int(point.value)))
+            case _:
+                pass
+    return told
+
+
+def _shown(point: Point, name: str) -> str:
+    if name not in point.extra:
+        return ""
+    told = point.extra[name]
+    check = str(point.params["check"])
+    if isinstance(told, str):
+        return told
+    if check == "memory":
+        return value(float(told) * 2**20, "bytes")
+    return value(told, _UNITS.get(check, ""))
