@@ -371,6 +371,8 @@ def experiment_words(name: str) -> str:
             return _("Share")
         case "cooling":
             return _("Cooling")
+        case "power":
+            return _("Power")
         case _:
             return question_words().get(name, name)
 

@@ -7,6 +7,7 @@ from gputuner.gui.pages.contention_result import contention_result
 from gputuner.gui.pages.loading_pictures import LoadingPictures
 from gputuner.gui.pages.numerics_pictures import NumericsPictures
 from gputuner.gui.pages.pictures import Pictures
+from gputuner.gui.pages.power_result import power_result
 from gputuner.gui.pages.result_view import ResultKind, ResultView
 from gputuner.gui.pages.switches_pictures import SwitchesPictures
 from gputuner.gui.pages.training_pictures import TrainingPictures
@@ -126,5 +127,6 @@ RESULTS: Mapping[str, Callable[[Theme], ResultView]] = {
     "watch": watch_result,
     "try": try_result,
     "contend": contention_result,
+    "power": power_result,
 }
 """The results of questions about trainings, by the name of their experiment."""

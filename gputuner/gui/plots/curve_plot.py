@@ -68,6 +68,10 @@ class CurvePlot(PictureFrame):
         self._span, self._shown, self._height = (0.0, 1.0), (0.0, 1.0), (0.0, 1.0)
         self.plot.getPlotItem().getViewBox().sigResized.connect(self._place_labels)
 
+    def name_setting(self, text: str) -> None:
+        """Change what the horizontal axis counts."""
+        title_axis(self.plot, self._theme, text)
+
     @property
     def label_boxes(self) -> dict[str, Box]:
         """Where the labels stand, in pixels of the plot's area, by their words."""

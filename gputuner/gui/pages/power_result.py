@@ -1,0 +1,94 @@
+# pyright: standard
+"""The result of a power sweep: rate and energy over the setting, and the columns of its table."""
+
+from gputuner.gui.pages.contention_pictures import BesideEachOther
+from gputuner.gui.pages.pictures import Pictures
+from gputuner.gui.pages.result_view import ResultKind, ResultView
+from gputuner.gui.plots.curve_plot import CurvePlot
+from gputuner.gui.plots.scales import Scale, free, linear
+from gputuner.gui.results import interval_words, point_hint, value_words
+from gputuner.gui.results_power import (
+    ENERGY,
+    RATE,
+    answer_uprights,
+    interval95_words,
+    listed,
+    setting_text,
+    visit_series,
+)
+from gputuner.gui.run_state import RunFacts
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.tables import Cell, Column
+from gputuner.language import sentences
+from gputuner.language.words import _
+from gputuner.model.points import Point
+
+REMARKS = 640
+"""Below this width in pixels the table has no remarks."""
+CURVES = "curves"
+
+
+class PowerPictures(Pictures):
+    """Filled from the visits as they come."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        settings: Scale = free(lambda value: f"{value:.0f}")
+        self.rate = CurvePlot(theme, _("Rate"), _("samples/s"), "", settings, linear())
+        self.energy = CurvePlot(theme, _("Energy"), _("J/sample"), "", settings, linear())
+        self.add_pages({CURVES: BesideEachOther(self.rate, self.energy)})
+
+    def filled(self, facts: RunFacts) -> list[str]:
+        """The picture, once there is a visit."""
+        return [CURVES] if self.rate.series else []
+
+    def show_facts(self, facts: RunFacts) -> None:
+        """Fill it from figures."""
+        uprights = answer_uprights(facts.points)
+        self.rate.name_setting(setting_text(facts.points))
+        self.energy.name_setting(setting_text(facts.points))
+        self.rate.show_series(visit_series(facts.points, RATE, self._theme.green), uprights=uprights)
+        energy = visit_series(facts.points, ENERGY, self._theme.blue)
+        self.energy.show_series(energy, uprights=uprights if energy else ())
+        self.energy.setVisible(bool(energy))
+
+    def mark(self, point_ids: frozenset[str]) -> None:
+        """Ring the visits that are evidence."""
+        for plot in (self.rate, self.energy):
+            plot.mark(point_ids)
+
+    def picture_with(self, point_ids: frozenset[str]) -> str | None:
+        """All is on the one picture."""
+        return CURVES
+
+
+def power_result(theme: Theme) -> ResultView:
+    """An empty result."""
+    kind = ResultKind(
+        titles={CURVES: _("Rate and energy")},
+        picture_of_step=lambda _label: CURVES,
+        picture_of_figure=lambda _point: CURVES,
+        columns=[
+            Column(_("Figure"), 0),
+            Column(_("Value"), 14, right=True),
+            Column(_("95 % interval"), 11, right=True),
+            Column(_("Remarks"), 14),
+        ],
+        row=_row,
+        listed=listed,
+        hides={3: REMARKS},
+    )
+    return ResultView(theme, kind, PowerPictures(theme))
+
+
+def _row(point: Point) -> list[Cell]:
+    hint = point_hint(point)
+    name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
+    remarks = [sentences.flag(flag) for flag in point.flags]
+    return [
+        Cell(name, f"{name}\n{hint}"),
+        Cell(value_words(point), hint),
+        Cell(interval95_words(point) or interval_words(point), hint, True),
+        Cell("; ".join(remarks), "\n".join(remarks), True),
+    ]

@@ -1,0 +1,66 @@
+# pyright: standard
+"""From the figures of a power sweep to curves over the setting: rate and energy of each visit, and the answers."""
+
+from collections.abc import Sequence
+
+from gputuner.gui.plots.curves import Dot, Series, Upright
+from gputuner.gui.results import figure, of_metric, point_hint
+from gputuner.language import numbers
+from gputuner.language.words import _
+from gputuner.model.points import Point
+
+CAP, CLOCK = "cap_w", "clock_mhz"
+RATE, ENERGY = "power_rate", "power_energy"
+ANSWERS = ("power_knee", "power_best_energy", "power_plateau", "power_fastest")
+
+
+def dial_of(points: Sequence[Point]) -> str:
+    """Which setting was swept: the parameter's name."""
+    return CLOCK if any(CLOCK in point.params for point in points) else CAP
+
+
+def visit_series(points: Sequence[Point], metric: str, colour: str) -> list[Series]:
+    """Each visit as a dot over its setting; hollow: seen in another session."""
+    key = dial_of(points)
+    visits = [p for p in of_metric(points, metric) if key in p.params and p.params.get("null") is not True]
+    dots = tuple(
+        Dot(
+            x=figure(point.params[key]) or 0.0,
+            y=point.value,
+            hollow=point.params.get("visit") == 0,
+            point_id=point.id,
+            hint=point_hint(point),
+        )
+        for point in visits
+    )
+    return [Series(name="", colour=colour, dots=dots)] if dots else []
+
+
+def answer_uprights(points: Sequence[Point]) -> list[Upright]:
+    """The settings that the sweep answers with; answers at the same place share a line."""
+    names = {
+        "power_knee": _("loses little"),
+        "power_best_energy": _("least energy"),
+        "power_plateau": _("no change above"),
+    }
+    at: dict[float, list[str]] = {}
+    for metric, name in names.items():
+        for point in of_metric(points, metric)[-1:]:
+            at.setdefault(point.value, []).append(name)
+    return [Upright(x=setting, name=" · ".join(told)) for setting, told in at.items()]
+
+
+def setting_text(points: Sequence[Point]) -> str:
+    """Name and unit of the axis."""
+    return _("SM clock, MHz") if dial_of(points) == CLOCK else _("power limit, W")
+
+
+def interval95_words(point: Point) -> str:
+    """The 95 % interval of an answer; "" where there is none."""
+    low, high = figure(point.extra.get("low95")), figure(point.extra.get("high95"))
+    return "" if low is None or high is None else f"{numbers.number(low)} … {numbers.number(high)}"
+
+
+def listed(points: Sequence[Point]) -> list[Point]:
+    """The answers first, then the visits as they came."""
+    return sorted(points, key=lambda point: point.metric not in ANSWERS)
