@@ -15,6 +15,7 @@ from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rul
 from gputuner.advice.loading import loading_rule
 from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_rules
 from gputuner.advice.others import busy_rule, unowned_rule
+from gputuner.advice.power import is_power, power_questions, power_rules
 from gputuner.advice.precision import layout_rule, precision_rule
 from gputuner.advice.questions import command, questions
 from gputuner.advice.switches import RULES as SWITCHES
@@ -59,6 +60,7 @@ APART = (
     Judges(meant=is_numerics, rules=(numerics_rules,), questions=numerics_questions),
     Judges(meant=is_health, rules=(health_rules,), questions=health_questions),
     Judges(meant=is_cooling, rules=(cooling_rules,), questions=cooling_questions),
+    Judges(meant=is_power, rules=(power_rules,), questions=power_questions),
     Judges(meant=is_contention, rules=(contention_rules,), questions=contention_questions),
 )
 """Experiments that have rules of their own."""

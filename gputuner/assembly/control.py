@@ -12,7 +12,7 @@ from gputuner.devices.control import Guard
 from gputuner.devices.control_client import Control, HelperControl, LocalControl
 from gputuner.devices.control_journal import Journal, Moment
 from gputuner.devices.control_socket import SocketHelper
-from gputuner.model.control import Told
+from gputuner.model.control import Applied, CardControl, Setting, Told, Value
 
 if TYPE_CHECKING:
     from gputuner.devices.simulated import SimulatedCards
@@ -57,6 +57,39 @@ def _isolated() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, HELPER]
     return [sys.executable, "-I", "-m", "gputuner", HELPER]
+
+
+class PretendedControl:
+    """Settings in a dry run: each change is taken, and none is made."""
+
+    privileged = True
+
+    def show(self) -> tuple[CardControl, ...]:
+        """No card is looked at."""
+        return ()
+
+    def set(
+        self, card: str, setting: Setting, value: Value, *, may_forget: bool = False, for_s: float | None = None
+    ) -> Applied:
+        """As if the card had stood so already."""
+        return Applied(card=card, setting=setting, found=value, written=value, reads=value, changed=False)
+
+    def keep(self, card: str, setting: Setting) -> None:
+        """There is nothing to keep."""
+
+    def restore(self, card: str, setting: Setting | None = None) -> tuple[Setting, ...]:
+        """There is nothing to put back."""
+        return ()
+
+    def wait(self, seconds: float) -> None:
+        """Nothing is held."""
+
+    def told(self) -> tuple[Told, ...]:
+        """Nothing happens."""
+        return ()
+
+    def close(self) -> None:
+        """There is nothing to put back."""
 
 
 def simulated_control(cards: "SimulatedCards") -> LocalControl:

@@ -1,14 +1,16 @@
 """The dry run: the same plan, performed by the simulated worker of the recognised card. Touches nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import cast
 
 from gputuner.assembly import stages
+from gputuner.assembly.control import PretendedControl
 from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.assembly.processor import PROCESSOR, processor_catalog
 from gputuner.catalog import load
+from gputuner.devices.control_client import Control
 from gputuner.engine.engine import Engine
 from gputuner.engine.inbox import Inbox, Item, TickArrived
 from gputuner.engine.mps import Mps
@@ -16,6 +18,7 @@ from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
 from gputuner.experiments.contention import Contend
+from gputuner.experiments.power import Power
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.subject import STAND_IN as STAND_IN_TRAINING
 from gputuner.experiments.subject import own_recipe
@@ -65,6 +68,7 @@ class _Rehearsal:
         names = {player.uuid: uuid for uuid, player in self._players.items()}
         self.inbox: Inbox = _Renamed(stage.inbox, names)
         self.sampling_hz, self.host, self.source = stage.sampling_hz, stage.host, stage.source
+        self.open_control: Callable[[], Control] | None = PretendedControl
 
     def cards(self) -> tuple[CardInfo, ...]:
         return self._cards
@@ -103,7 +107,7 @@ def rehearse(
 
     The user's own training is not run: a built-in one takes its place. ``beside``: further cards that it may use.
     """
-    if isinstance(spec, Contend):
+    if isinstance(spec, Contend | Power):
         spec = spec.rehearsed(STAND_IN_TRAINING)
     elif own_recipe(spec) and is_dataclass(spec):
         spec = cast(Experiment, replace(spec, recipe="", workload=STAND_IN_TRAINING))

@@ -11,6 +11,7 @@ import psutil
 
 from gputuner.assembly import stages
 from gputuner.assembly.choosing import Cards
+from gputuner.assembly.control import How
 from gputuner.assembly.knowledge import KNOWLEDGE, with_record
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
@@ -71,6 +72,7 @@ class Setup:
         self.simulate = tuple(simulate)
         self._replay = replay
         self._memory_cap_bytes = memory_cap_bytes
+        self._rights: How = "auto"
         self._rates = Rates(fast_hz=preferences.fast_hz, slow_s=preferences.slow_s)
         self._cards = Cards(
             simulate=self.simulate,
@@ -135,6 +137,7 @@ class Setup:
             UsageError: the cards are replayed or simulated, and the experiment needs to work on them.
         """
         self.check(spec)
+        self._rights = getattr(spec, "rights", "auto")
         notes: tuple[Warn, ...] = ()
         beside: tuple[CardInfo, ...] = ()
         if spec.needs_worker:
@@ -253,7 +256,7 @@ class Setup:
             device = seen.device(card)
             return device.uuid if device else card.uuid
 
-        return stages.wall_stage(self.feed, self.python, self._rates, host, device_uuid)
+        return stages.wall_stage(self.feed, self.python, self._rates, host, device_uuid, self._rights)
 
     def _open_store(self, run_id: str) -> SessionWriter:
         return SessionWriter.create(self.data_dir, run_id)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gputuner.assembly.children import child_command
-from gputuner.assembly.control import open_control, simulated_control
+from gputuner.assembly.control import How, open_control, simulated_control
 from gputuner.catalog import Catalog
 from gputuner.devices.host_facts import host_fingerprint
 from gputuner.engine.mps import Mps, OwnMps
@@ -30,11 +30,17 @@ def host_of(data_dir: Path) -> Host:
 
 
 def wall_stage(
-    feed: Feed, python: str | None, rates: Rates, host: Host, device_uuid: Callable[[CardInfo], str]
+    feed: Feed,
+    python: str | None,
+    rates: Rates,
+    host: Host,
+    device_uuid: Callable[[CardInfo], str],
+    rights: How = "auto",
 ) -> Stage:
     """Real cards, watched by ``feed``, worked by child processes of the interpreter ``python``.
 
     ``device_uuid`` names what a worker is to see of a card: the card itself, or one of its MIG instances.
+    ``rights``: whose a plan has that changes settings.
     """
     interpreter = python or sys.executable
 
@@ -57,7 +63,7 @@ def wall_stage(
             lambda card: command_environment(device_uuid(card), os.environ),
         ),
     )
-    stage.open_control = open_control
+    stage.open_control = lambda: open_control(how=rights)
     return stage
 
 

@@ -32,6 +32,10 @@ class Guard:
         """The run works on its own card from now on."""
         self._own.work_starts()
 
+    def limit_changes(self, watts: float, t_ns: int) -> None:
+        """The run has set the power limit of its own card."""
+        self._own.limit_changes(watts, t_ns)
+
     def load_starts(self, t_ns: int) -> None:
         """Our load begins on all cards."""
         self._own.load_starts(t_ns)

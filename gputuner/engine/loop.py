@@ -52,6 +52,10 @@ class Loop:
         self._ending = False
         self._pending: deque[FromWorker | WorkerGone] = deque()
 
+    def limit_changes(self, watts: float) -> None:
+        """The run has just set its card's power limit: from now on that is what the card is judged by."""
+        self.safety.limit_changes(watts, self.now_ns())
+
     def now_ns(self) -> int:
         """The run's clock."""
         return self._stage.clock.now_ns()

@@ -70,7 +70,7 @@ class Performance:
         users = self.options.users_mps
         sharing = Sharing(self.stage, loop, workers, card, self.teller.tell, self.data_dir, users)
         peers = Peers(self.stage.cards, self.stage.processes, self.data_dir)
-        self._settings = Settings(self.stage, card, self.teller.tell)
+        self._settings = Settings(self.stage, card, self.teller.tell, loop.limit_changes)
         try:
             found = self._start(card)
             if self.spec.needs_worker:

@@ -23,6 +23,9 @@ POWER_EXCESS = 1.10
 TICKS_IN_A_ROW = 3
 POWER_EXCESS_S = 1.0
 """For so long at least, so that a fast tier at 10 Hz does not take regulation for danger."""
+LIMIT_ACTS_S = 3.0
+"""So long after we have changed the power limit the old one counts too: readings are means over a second."""
+LIMIT_SHOWS_W = 1.0
 FAN_MUST_TURN_C = 60.0
 """Above this core temperature a fan that this card reports may not stand still under load."""
 FAN_TICKS = 2
@@ -48,12 +51,22 @@ class SafetyWatch:
         self._core_c: float | None = None
         self._power_row = 0
         self._power_since_ns = 0
+        self._set_w: float | None = None
+        self._set_before_w = 0.0
+        self._set_ns = 0
+        self._set_shown = False
         self._fan_row = 0
 
     @property
     def card(self) -> CardInfo:
         """The card as it stands."""
         return self._card
+
+    def limit_changes(self, watts: float, t_ns: int) -> None:
+        """The power limit is ``watts`` by our own doing; readings of it made before that no longer count."""
+        before = self._set_w if self._set_w is not None else self._card.number("power_limit_enforced_w")
+        self._set_before_w, self._set_w = before or watts, watts
+        self._set_ns, self._set_shown, self._power_row = t_ns, False, 0
 
     def beside(self, card: CardInfo) -> "SafetyWatch":
         """A calm watch over another card, by the same limits."""
@@ -144,7 +157,7 @@ class SafetyWatch:
         """Average power, or the instant one of cards that report no average, against the enforced limit."""
         instant = sample.values.get(Quantity.POWER_INSTANT_W)
         power = sample.values.get(Quantity.POWER_AVERAGE_W, instant)
-        limit = sample.values.get(Quantity.POWER_LIMIT_ENFORCED_W) or self._card.number("power_limit_enforced_w")
+        limit = self._limit_w(sample)
         if power is None or not limit:
             return None
         if power <= limit * POWER_EXCESS:
@@ -157,6 +170,16 @@ class SafetyWatch:
         if self._power_row >= TICKS_IN_A_ROW and lasting:
             return Stopped(trigger="power_above_limit", value=power, limit=limit)
         return None
+
+    def _limit_w(self, sample: Sample) -> float | None:
+        """The enforced limit: as it was read last, or as we have set it since."""
+        told = sample.values.get(Quantity.POWER_LIMIT_ENFORCED_W)
+        if self._set_w is None:
+            return told or self._card.number("power_limit_enforced_w")
+        self._set_shown = self._set_shown or (told is not None and abs(told - self._set_w) <= LIMIT_SHOWS_W)
+        limit = told if told is not None and self._set_shown else self._set_w
+        acts = sample.t_ns - self._set_ns >= LIMIT_ACTS_S * 1e9
+        return limit if acts else max(limit, self._set_before_w)
 
     def _check_fan(self, sample: Sample) -> Stopped | None:
         """The fan's readings come less often than temperatures, and not always in one sample with them."""

@@ -30,8 +30,15 @@ class Controllable(Protocol):
 class Settings:
     """The settings of one run's card. Nothing is opened before the first change."""
 
-    def __init__(self, stage: object, card: CardInfo, tell: Callable[..., None]) -> None:
-        """``tell(EventClass, **fields)`` stores and passes on."""
+    def __init__(
+        self,
+        stage: object,
+        card: CardInfo,
+        tell: Callable[..., None],
+        limited: Callable[[float], None] | None = None,
+    ) -> None:
+        """``tell(EventClass, **fields)`` stores and passes on; ``limited`` hears of each new power limit, in W."""
+        self._limited = limited
         self._open = stage.open_control if isinstance(stage, Controllable) else None
         self._card = card
         self._tell = tell
@@ -57,6 +64,8 @@ class Settings:
             self._found.setdefault(step.setting, applied.found)
             self._now[step.setting] = applied.written if applied.reads is None else applied.reads
             self._told(step.setting, before, self._now[step.setting])
+            if step.setting is Setting.POWER_LIMIT and self._limited is not None:
+                self._limited(self._now[step.setting][0])
         self._pass_on()
         return Done()
 

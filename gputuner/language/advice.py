@@ -10,6 +10,7 @@ from gputuner.language.contention import mixed
 from gputuner.language.filling import fill
 from gputuner.language.loading import settings_named
 from gputuner.language.names import source, workload
+from gputuner.language.power import VARIANTS as POWER
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.switching import setting as switched
 from gputuner.language.words import CHINESE, _, language
@@ -24,6 +25,7 @@ SWITCHED = {
     "watch.tf32": ("convolutions",),
     "watch.workers": ("waits",),
     "watch.workers_short": ("waits",),
+    **POWER,
 }
 """Rules with variants, by the params that tell them."""
 

@@ -12,6 +12,8 @@ from gputuner.language.health import QUESTIONS as HEALTH_QUESTIONS
 from gputuner.language.loading import ADVICE as LOADING
 from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
+from gputuner.language.power import ADVICE as POWER
+from gputuner.language.power import QUESTIONS as POWER_QUESTIONS
 from gputuner.language.switching_words import ADVICE as SWITCHES
 from gputuner.language.words import N_
 
@@ -381,6 +383,7 @@ ADVICE: dict[str, AdviceWords] = {
     ),
     **CONTENTION,
     **COOLING,
+    **POWER,
     **HEALTH,
     **LOADING,
     **NUMERICS,
@@ -400,6 +403,7 @@ QUESTIONS: dict[str, str] = {
     "steady_heat": N_("How hot the card gets in a long run is not known; the load lasted {measured_s:s}."),
     **CONTENTION_QUESTIONS,
     **COOLING_QUESTIONS,
+    **POWER_QUESTIONS,
     **HEALTH_QUESTIONS,
     **NUMERICS_QUESTIONS,
     **WATCHING_QUESTIONS,

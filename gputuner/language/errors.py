@@ -12,6 +12,7 @@ from gputuner.language.driver import DRIVER, TELEMETRY
 from gputuner.language.filling import fill
 from gputuner.language.health import ERRORS as HEALTH
 from gputuner.language.jobs import ERRORS as JOBS
+from gputuner.language.power import ERRORS as POWER
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
 
@@ -318,6 +319,7 @@ ERRORS: dict[str, str] = (
     | _TELEMETRY
     | CONTENTION
     | COOLING
+    | POWER
     | HEALTH
     | COMMANDS
     | JOBS

@@ -6,6 +6,7 @@ from gputuner.language.advice_words_watching import METRICS as WATCHING
 from gputuner.language.cooling import METRICS as COOLING
 from gputuner.language.health import METRICS as HEALTH
 from gputuner.language.numerics_words import METRICS as NUMERICS
+from gputuner.language.power import METRICS as POWER
 from gputuner.language.words import N_, _
 from gputuner.model.quantities import Quantity
 
@@ -162,6 +163,7 @@ METRICS: dict[str, str] = {
     "switches_gain": N_("chosen setting against plain FP32 or TF32"),
     "advice_gain": N_("gain of an advice that was tried"),
     **COOLING,
+    **POWER,
     **HEALTH,
     **NUMERICS,
     **WATCHING,

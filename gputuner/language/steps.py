@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.language import contention_words, cooling, numerics_words
+from gputuner.language import contention_words, cooling, numerics_words, power
 from gputuner.language.filling import fill
 from gputuner.language.health import STEPS as HEALTH
 from gputuner.language.names import workload
@@ -56,6 +56,7 @@ STEPS: dict[str, str] = {
     **numerics_words.STEPS,
     **contention_words.STEPS,
     **cooling.STEPS,
+    **power.STEPS,
     **HEALTH,
     "settle": N_("cooling down"),
     "record": N_("recording"),
@@ -112,6 +113,7 @@ _PARAMS: dict[str, str] = {
     "accumulate": N_("{value} batches a step"),
     "advice": "{value}",
     "top": N_("sides up to {value}"),
+    **power.PARAMS,
 }
 _SWITCHES: dict[str, str] = {
     "channels_last": N_("channels-last"),
@@ -203,6 +205,7 @@ _WORDS: dict[str, dict[str, str]] = {
     "trap": numerics_words.TRAPS,
     "cause": {**CAUSES, **contention_words.CAUSES},
     "probe": contention_words.PROBES,
+    "dial": power.DIALS,
     "autocast": {"off": N_("without autocast"), "float16": "autocast FP16", "bfloat16": "autocast BF16"},
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }

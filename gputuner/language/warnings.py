@@ -20,6 +20,7 @@ from gputuner.language.loading import named as loading_named
 from gputuner.language.names import quantity, reading_name, source, workload
 from gputuner.language.numbers import value
 from gputuner.language.numerics_words import WARNINGS as NUMERICS
+from gputuner.language.power import WARNINGS as POWER
 from gputuner.language.sharing_words import WARNINGS as SHARING
 from gputuner.language.sharing_words import particular as particular_sharing
 from gputuner.language.steps import PRECISIONS
@@ -132,6 +133,7 @@ WARNINGS: dict[str, str] = (
     | COMMANDS
     | SHARING
     | COOLING
+    | POWER
     | HEALTH
     | CONTROL
 )

@@ -1,0 +1,100 @@
+"""``power`` as a user meets it: simulated cards, and one played by the fake NVML, on which nothing may be set."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.devices.control_bench import HelperBench, machine
+from tests.e2e.conftest import Gputuner
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import Scenario
+
+pytestmark = pytest.mark.e2e
+CARD = "rtx-4090-48g"
+ANSWERS = {"power_knee", "power_fastest", "power_best_energy", "power_plateau"}
+
+
+def test_a_sweep_needs_no_other_argument_and_advises(gputuner: Gputuner):
+    ended = gputuner("power", "--simulate", CARD, "--json", "--quiet")
+    document = ended.document
+    assert (ended.code, document["schema"], document["simulated"]) == (0, "gputuner.power/1", True)
+    metrics = [point["metric"] for point in document["points"]]
+    assert set(metrics) >= ANSWERS | {"power_rate", "power_energy"}
+    assert len(metrics) >= 5
+    advice = document["advice"]
+    assert advice
+    assert any(f"control set power-limit {point_of(document, 'power_knee')}" in str(a["snippet"]) for a in advice)
+    assert "money_saved" not in str(document)  # no price, no money
+    shown = gputuner("advise", document["session_id"], "--simulate", CARD)
+    assert shown.code == 0
+    assert "costs little" in shown.out
+    ended = gputuner("power", "--simulate", CARD, "--passive", "--json", "--quiet")
+    rates = [p for p in ended.document["points"] if p["metric"] == "power_rate"]
+    assert {p["params"]["cap_w"] for p in rates if p["params"]["visit"] == 0} >= {200.0, 450.0}  # of the session above
+    (knee,) = (p for p in ended.document["points"] if p["metric"] == "power_knee")
+    assert knee["extra"]["how"] == "passive"
+    assert knee["value"] == pytest.approx(point_of(document, "power_knee"), rel=0.1)
+
+
+def point_of(document: dict[str, Any], metric: str) -> int:
+    return round(next(p["value"] for p in document["points"] if p["metric"] == metric))
+
+
+def test_people_read_tables_money_and_where_figures_come_from(gputuner: Gputuner):
+    ended = gputuner("power", "bert:batch=8", "--simulate", CARD, "--price", "0.30", "--hours", "4000")
+    assert ended.code == 0
+    for told in ("What was visited", "What it says", "4000 hours a year", "not measured on a real card", "of the best"):
+        assert told in ended.out
+    assert "Traceback" not in ended.err
+
+
+def test_a_dry_run_says_what_it_would_set_and_touches_nothing(gputuner: Gputuner):
+    before = gputuner("sessions", "list", "--json").document["sessions"]
+    ended = gputuner("power", "--simulate", CARD, "--dry-run")
+    assert ended.code == 0
+    assert "between 200 and 450 W" in ended.err
+    assert "put back to 450 W" in ended.err
+    assert ended.out.count("the load at one setting") >= 12
+    assert gputuner("sessions", "list", "--json").document["sessions"] == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--price", "0.3", "--simulate", CARD), "--hours"),
+        (("--loss", "0", "--simulate", CARD), "--loss"),
+        (("alexnet", "--simulate", CARD), "alexnet"),
+        (("--gpu", "cpu"), "graphics card"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(gputuner: Gputuner, words: tuple[str, ...], told: str):
+    ended = gputuner("power", *words)
+    assert ended.code == 2
+    assert told in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_nothing_is_set_where_nobody_can_be_asked(fake_nvml: FakeNvml, fresh: Gputuner, tmp_path: Path):
+    bench = HelperBench(fake_nvml, tmp_path / "journal", one_card())
+    environment = {**fresh.environment(), **bench.environment()}
+    ended = subprocess.run(
+        fresh.command("power"),
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert ended.returncode == 2, ended.stderr
+    assert "--yes" in ended.stderr
+    assert bench.fake.writes() == []
+    assert bench.pages() == ()
+
+
+def one_card() -> Scenario:
+    scenario = machine()
+    del scenario.cards[1]
+    return scenario
