@@ -31,18 +31,28 @@ class Desk(QObject):
         self.last_planned: Planned | None = None
         self.folder = ""
         """Where the recipe of the last run lies; empty: it was of none."""
+        self._cards: frozenset[str] = frozenset()
         self._question = 0
         self.thread_.told.connect(self._told)
         self.thread_.refused.connect(self.state.refuse)
         self.thread_.finished.connect(self.state.ended)
 
+    @property
+    def holds(self) -> frozenset[str]:
+        """UUIDs of the cards that are kept for the run under way."""
+        return self._cards if self.thread_.busy else frozenset()
+
     def start(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
         """Start the experiment in its thread; nothing happens while one runs."""
         if not self.thread_.busy:
             self.folder = str(getattr(spec, "folder", "") or "")
-            self.state.begin()
+            self._cards = frozenset(cards)
             start: Callable[[], Run] = lambda: self._ports.start(spec, cards, share)  # noqa: E731
-            self.thread_.begin(start)
+            self._begin(start)
+
+    def _begin(self, start: Callable[[], Run]) -> None:
+        self.thread_.begin(start)
+        self.state.begin()  # after: who hears of it finds the thread busy; what the thread tells comes later
 
     def stop(self) -> None:
         """End the experiment and keep what was measured."""

@@ -204,6 +204,7 @@ class RunState(QObject):
         self.phase = Phase.IDLE
         self.facts = RunFacts()
         self.error: Exception | None = None
+        self._before = self.facts
 
     @property
     def busy(self) -> bool:
@@ -216,7 +217,8 @@ class RunState(QObject):
         return self.facts.finished.outcome if self.facts.finished else None
 
     def begin(self) -> None:
-        """A run is being started."""
+        """A run is being started; what was shown before comes back if it never starts."""
+        self._before = self.facts
         self.phase, self.facts, self.error = Phase.STARTING, RunFacts(), None
         self.changed.emit()
 
@@ -244,6 +246,8 @@ class RunState(QObject):
     def refuse(self, err: Exception | None) -> None:
         """The run could not start, or its stream broke (None: off without a word)."""
         self.error = err
+        if self.facts.started is None:
+            self.facts = self._before
         self.phase = Phase.REFUSED
         self.changed.emit()
 

@@ -10,12 +10,12 @@ from PySide6.QtCore import QObject, Signal
 from gputuner.advice.tried import gain_point
 from gputuner.gui.desk import Desk
 from gputuner.gui.ports import Ports, Run
+from gputuner.gui.refusals import refusal
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.run_worker import Background
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
-from gputuner.model.errors import GputunerError
 from gputuner.model.events import Event, Outcome, RunFinished
 from gputuner.model.points import Point
 
@@ -64,9 +64,15 @@ class TryDesk(Desk):
         self._done: dict[str, dict[str, Tried]] = {}
         self._failed: dict[str, dict[str, str]] = {}
         self._folders: dict[str, str] = {}
+        self._cards_of: dict[str, frozenset[str]] = {}
+        self._held: Callable[[frozenset[str]], str] = lambda _cards: ""
         for signal in (self.state.changed, self.state.progressed):
             signal.connect(self.changed)
         self.thread_.finished.connect(self._over)
+
+    def use_held(self, held: Callable[[frozenset[str]], str]) -> None:
+        """``held``: who else in this window measures on these cards, in a sentence; empty: none."""
+        self._held = held
 
     def remember_folder(self, run_id: str, folder: str) -> None:
         """Where the recipe of a run lies: a session does not hold it."""
@@ -79,9 +85,9 @@ class TryDesk(Desk):
         self._now = (session, name)
         self._failed.get(session, {}).pop(name, None)
         folder = self._folders.get(session, "")
+        self._cards = self._cards_of.get(session, frozenset())
         start: Callable[[], Run] = lambda: self._ports.start_try(session, name, folder, share)  # noqa: E731
-        self.state.begin()
-        self.thread_.begin(start)
+        self._begin(start)
 
     def learn(self, session: str) -> None:
         """Ask (once) what came of a session's advice so far."""
@@ -95,11 +101,12 @@ class TryDesk(Desk):
         if started is None or facts.finished is None or started.origin is not origin or origin is Origin.REPLAYED:
             return Tries()
         session = started.run_id
+        cards = self._cards_of[session] = frozenset(card.uuid for card in started.cards)
         mine = self.thread_.busy and self._now[0] == session
         return Tries(
             session=session,
-            blocked="" if not self.thread_.busy else _("Another advice is being tried"),
-            cards=frozenset(card.uuid for card in started.cards),
+            blocked=_("Another advice is being tried") if self.thread_.busy else self._held(cards),
+            cards=cards,
             running=self._now[1] if mine else "",
             line=self._line() if mine else "",
             stopping=self.state.phase is Phase.STOPPING,
@@ -137,8 +144,7 @@ class TryDesk(Desk):
     def _over(self) -> None:
         if self.state.phase is Phase.REFUSED:
             err = self.state.error
-            known = sentences.error(err) if isinstance(err, GputunerError) else f"{type(err).__name__}: {err}"
-            self._fail(known if err is not None else _("It ended before there was a gain to tell"))
+            self._fail(refusal(err) if err is not None else _("It ended before there was a gain to tell"))
         self.changed.emit()
 
     def _fail(self, words: str) -> None:

@@ -19,14 +19,13 @@ class Command:
 
 
 class WatchDesk(Desk):
-    """One command at a time; to stop it asks the command to end, each time harder."""
+    """One command at a time; to stop it asks the command to end, each time harder. It keeps no card for itself."""
 
     def start(self, spec: object, cards: tuple[str, ...], share: bool) -> None:
         """Start the command; nothing happens while one runs."""
         assert isinstance(spec, Command)
         if not self.thread_.busy:
-            self.state.begin()
-            self.thread_.begin(lambda: self._ports.start_watch(spec.argv, spec.folder, spec.hooks, cards))
+            self._begin(lambda: self._ports.start_watch(spec.argv, spec.folder, spec.hooks, cards))
 
     def leave(self) -> None:
         """End the watching alone; the command goes on."""

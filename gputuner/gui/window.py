@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWi
 
 from gputuner.gui.actions import Actions
 from gputuner.gui.conductor import Conductor
+from gputuner.gui.held_cards import TRY, HeldCards
 from gputuner.gui.navigation import Entry, Navigation
 from gputuner.gui.pages.bench import BenchPage
 from gputuner.gui.pages.contention import ContentionPage
@@ -24,7 +25,7 @@ from gputuner.gui.pages.tune import TunePage
 from gputuner.gui.pages.watch import WatchPage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
-from gputuner.gui.questions import TRAINING
+from gputuner.gui.questions import TRAINING, question_words
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.stylesheet import stylesheet
@@ -73,6 +74,8 @@ class MainWindow(QMainWindow):
         conductor = self.conductor
         self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
         self.desks |= {"contention": conductor.contending, "cooling": conductor.cooling}
+        self.held = HeldCards({**self.desks, TRY: conductor.trying}, lambda: question_words() | page_words(), self)
+        conductor.trying.use_held(lambda cards: self.held.by(cards, conductor.trying))
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)
@@ -87,6 +90,7 @@ class MainWindow(QMainWindow):
         conductor.listed.connect(lambda entries: self.sessions.show_entries(entries))
         conductor.opened.connect(self._show_content)
         conductor.trying.changed.connect(self._show_tries)
+        self.held.changed.connect(self._show_tries)
         conductor.done.connect(self._said_done)
         conductor.failed.connect(self._said_failed)
         for desk in conductor.desks:
@@ -171,6 +175,7 @@ class MainWindow(QMainWindow):
             page.preview_wanted.connect(desk.preview)
             page.sessions_wanted.connect(self._show_last_session)
             page.use_tries(self._tries)
+            page.use_held(self.held, desk)
             page.advice.try_wanted.connect(
                 lambda session, advice, page=page: conductor.trying.begin(session, advice, page.setup.shared)
             )

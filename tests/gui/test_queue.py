@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt
 from PySide6.QtGui import QDropEvent
+from PySide6.QtWidgets import QAbstractSlider
 
 from gputuner.gui.pages.queue import QueuePage
 from gputuner.gui.queue_desk import QueueDesk
@@ -233,6 +234,29 @@ def test_the_log_of_the_chosen_job_grows(shown, qtbot):
     page.table.selectRow(1)
     assert page.panel.log.toPlainText() == ""
     assert page.panel.title.whole.startswith("2 · python")
+
+
+def test_the_log_follows_its_end_until_a_reader_leaves_it(shown, qtbot):
+    """Whatever takes height away from it: the question before a job is ended, a smaller window."""
+    page, _queue, log = shown
+    page.table.selectRow(0)
+    bar = page.panel.log.verticalScrollBar()
+    with log.open("a") as file:
+        file.writelines(f"step {number}\n" for number in range(200))
+    qtbot.waitUntil(lambda: "step 199" in page.panel.log.toPlainText())
+    page.panel.log.setFixedHeight(page.panel.log.height() // 2)
+    qtbot.waitUntil(lambda: 0 < bar.value() == bar.maximum())
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
+    left_at = bar.value()
+    with log.open("a") as file:
+        file.write("and more\n")
+    qtbot.waitUntil(lambda: "and more" in page.panel.log.toPlainText())
+    assert bar.value() == left_at < bar.maximum()
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderToMaximum)
+    with log.open("a") as file:
+        file.write("the last\n")
+    qtbot.waitUntil(lambda: "the last" in page.panel.log.toPlainText())
+    assert bar.value() == bar.maximum()
 
 
 def test_before_a_running_job_is_ended_it_is_asked(shown, qtbot):

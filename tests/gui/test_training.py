@@ -16,6 +16,7 @@ from gputuner.gui.results_batch import batch_picture
 from gputuner.gui.results_formats import format_groups
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import LIGHT, Choice
+from gputuner.gui.widgets.advice_column import CodeBox
 from gputuner.gui.widgets.training_form import HURRIED_MINUTES
 from gputuner.gui.widgets.training_source import FUNCTION
 from gputuner.gui.window import MainWindow
@@ -370,6 +371,17 @@ def test_code_is_folded_and_then_seen_whole(finished, qtbot):
     bars = fold.code.verticalScrollBar(), fold.code.horizontalScrollBar()
     qtbot.waitUntil(lambda: [bar.maximum() for bar in bars] == [0, 0])
     assert fold.code.height() > fold.code.fontMetrics().lineSpacing() * (fold.code.toPlainText().count("\n") + 1)
+
+
+def test_a_command_to_paste_is_seen_whole_though_its_page_was_built_while_hidden(qtbot):
+    box = CodeBox("gputuner --cli contend resnet50:batch=32 edsr:batch=8 --causes --minutes 20 --modes mps,streams")
+    qtbot.addWidget(box)
+    box.setFixedWidth(200)
+    box.setStyleSheet("font-size: 20px; font-family: monospace")
+    box.show()
+    lines = round(box.document().size().height())
+    assert lines > 4
+    assert box.height() > lines * box.fontMetrics().lineSpacing()
 
 
 @pytest.mark.parametrize("size", [(1366, 768)])

@@ -1,5 +1,6 @@
 """An advice is tried from its card: started, followed, stopped, and its gain told beside what was predicted."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def test_a_try_is_stopped_before_a_gain_is_known_and_told_as_slower_when_it_is(t
     window = tuned(run, invented.ScriptedRun(invented.try_events("r1", NAME, -0.10), session_path=TRIED))
     told = card(window).tried
     told.button.click()
-    qtbot.waitUntil(lambda: told.button.text() == "Stop")
+    qtbot.waitUntil(lambda: told.button.text() == "Stop" and "left" in told.text)
     told.button.click()
     qtbot.waitUntil(lambda: not window.conductor.trying.thread_.busy)
     assert "before there was a gain" in told.text
@@ -94,6 +95,46 @@ def test_a_try_is_stopped_before_a_gain_is_known_and_told_as_slower_when_it_is(t
     window.conductor.tune.facts.started = replace(window.conductor.tune.facts.started, origin=Origin.SIMULATED)
     window.tune.show_tries()
     assert told.button.isHidden(), "what a simulated card advised is not tried on real ones"
+
+
+def test_a_card_is_measured_by_one_thing_at_a_time_and_no_refusal_takes_a_result_away(tuned, invented, qtbot):
+    trying = invented.ScriptedRun(invented.try_events("r1", NAME, 0.88), hold=2, session_path=TRIED)
+    own = CardBusy("running_elsewhere", pid=os.getpid())
+    bench = invented.ScriptedRun(invented.bench_events(), hold=3)
+    window = tuned(trying, own, CardBusy("running_elsewhere", pid=os.getpid() + 1), bench)
+    page, told = window.tune, card(window).tried
+    points = len(page._state.facts.points)
+    told.button.click()
+    qtbot.waitUntil(lambda: not page.bar.button.isEnabled() and "being tried on this card" in page.bar.step_text)
+    assert not page.can_start
+    assert not window.bench.can_start, "it is the same card"
+    page.start()
+    assert len(window.ports.started) == 1
+    trying.released.set()
+    qtbot.waitUntil(lambda: page.can_start and not window.conductor.trying.thread_.busy)
+    page.start()
+    qtbot.waitUntil(lambda: "This window measures on this card already" in page.notice.text)
+    assert len(page._state.facts.points) == points
+    assert page.advice.cards
+    assert told.text.startswith("Tried: +88.0 %")
+    told.button.click()
+    qtbot.waitUntil(lambda: "Another gputuner" in told.text and not window.conductor.trying.thread_.busy)
+    assert told.text.startswith("Tried: +88.0 %"), "what was gained before stays"
+    window.bench.start()
+    qtbot.waitUntil(lambda: not told.button.isEnabled())
+    assert "Benchmarks is measuring" in told.button.toolTip()
+    bench.released.set()
+    qtbot.waitUntil(lambda: not window.conductor.benching.thread_.busy)
+    page.refresh()
+    assert told.button.isEnabled()
+
+
+def test_a_try_that_never_began_is_not_offered_again(tuned, qtbot):
+    window = tuned(CardBusy("card_busy", card="RTX 4090", processes="python 41822"))
+    told = card(window).tried
+    told.button.click()
+    qtbot.waitUntil(lambda: "41822" in told.text and not window.conductor.trying.thread_.busy)
+    assert told.button.text() == "Try it"
 
 
 def test_a_stored_session_shows_what_came_of_its_advice(open_window, invented, qtbot):

@@ -9,8 +9,11 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from gputuner.gui.desk import Desk
+from gputuner.gui.held_cards import HeldCards
 from gputuner.gui.live import Live
 from gputuner.gui.pages.setup_panel import SetupPanel, SetupState
+from gputuner.gui.refusals import refusal
 from gputuner.gui.run_state import Phase, RunFacts, RunState
 from gputuner.gui.theme import Theme
 from gputuner.gui.try_desk import Tries
@@ -21,7 +24,6 @@ from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
 from gputuner.language.progress import step_progress
 from gputuner.language.words import _
-from gputuner.model.errors import GputunerError
 from gputuner.model.events import Outcome
 from gputuner.model.planned import Planned
 
@@ -87,6 +89,8 @@ class ExperimentPage(QWidget):
         self.bar.open_wanted.connect(self.sessions_wanted)
         self.notice.acted.connect(self.start)
         self._tries: Callable[[RunFacts], Tries] = lambda _facts: Tries()
+        self._held: HeldCards | None = None
+        self._desk: Desk | None = None
         self.advice.evidence_wanted.connect(self._show_evidence)
         state.changed.connect(self._schedule)
         state.traced.connect(self._schedule)
@@ -151,6 +155,18 @@ class ExperimentPage(QWidget):
         self._tries = tries
         self.refresh()
 
+    def use_held(self, held: HeldCards, desk: Desk) -> None:
+        """``held``: which cards are measured from this window; ``desk``: where this page's runs are."""
+        self._held, self._desk = held, desk
+        held.changed.connect(self._schedule)
+
+    @property
+    def held(self) -> str:
+        """Who else in this window measures on the chosen cards, in a sentence; empty: none."""
+        if self._held is None or self._desk is None or not self._kind.of_card:
+            return ""
+        return self._held.by(self.setup.cards, self._desk)
+
     def show_tries(self) -> None:
         """Show anew how the advice stands."""
         self.advice.show_tries(self._tries(self._state.facts))
@@ -159,7 +175,7 @@ class ExperimentPage(QWidget):
     def can_start(self) -> bool:
         """True if Start would do something."""
         ready = self.setup.card is not None or not self._kind.of_card
-        return not self._state.busy and ready and self.setup.form.problem() is None
+        return not self._state.busy and ready and not self.held and self.setup.form.problem() is None
 
     def start(self) -> None:
         """Start with what the form says."""
@@ -211,7 +227,7 @@ class ExperimentPage(QWidget):
 
     def show_preview_error(self, err: Exception) -> None:
         """Show why there is no dry run."""
-        self.setup.show_problem(_error_words(err))
+        self.setup.show_problem(refusal(err))
 
     def refresh(self) -> None:
         """Repaint everything from the state."""
@@ -219,7 +235,7 @@ class ExperimentPage(QWidget):
         state, facts = self._state, self._state.facts
         self.setup.set_busy(state.busy)
         self._show_bar()
-        self.bar.open_button.setVisible(state.phase is Phase.OVER)
+        self.bar.open_button.setVisible(not state.busy and facts.finished is not None)
         title, more, button = self._message()
         self.notice.say(title, more, button)
         self.advice.show_advice(facts.advice, facts.questions, self._advice_hint())
@@ -252,9 +268,10 @@ class ExperimentPage(QWidget):
         state, step = self._state, self._state.facts.step
         name = self._card_name()
         remarks = dict.fromkeys(sentences.warning(w.code, w.params) for w in state.facts.warnings)
-        self.bar.show_remarks(tuple(remarks) if state.phase is not Phase.REFUSED else ())
+        told = state.phase is not Phase.REFUSED or state.outcome is not None
+        self.bar.show_remarks(tuple(remarks) if told else ())
         if not state.busy:
-            self.bar.show_idle(name, self._idle_words(), self.can_start, self._done())
+            self.bar.show_idle(name, self.held or self._idle_words(), self.can_start, self._done(), self.held)
             return
         words, left = _("starting the measuring process…"), ""
         if step is not None:
@@ -291,7 +308,7 @@ class ExperimentPage(QWidget):
     def _message(self) -> tuple[str, str, str]:
         state, facts = self._state, self._state.facts
         if state.phase is Phase.REFUSED:
-            return _("The run could not be done"), _error_words(state.error), ""
+            return _("The run could not be done"), refusal(state.error), ""
         finished = facts.finished
         if state.phase is Phase.OVER and finished is not None:
             told: list[str] = []
@@ -336,11 +353,3 @@ class ExperimentPage(QWidget):
         if self.isVisible():
             self._preview.start()
         self._schedule()
-
-
-def _error_words(err: Exception | None) -> str:
-    if err is None:
-        return _("It ended without a last word; what was measured until then is kept")
-    if isinstance(err, GputunerError):
-        return sentences.error(err)
-    return f"{type(err).__name__}: {err}"

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextOption
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent, QTextOption
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -41,12 +41,21 @@ class CodeBox(QPlainTextEdit):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
         self.setAccessibleName(_("text to paste"))
+        self.document().documentLayout().documentSizeChanged.connect(lambda _size: self._fit())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """As high as its lines are at this width."""
         super().resizeEvent(event)
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The same with the fonts of the window: a page that was built while hidden had none."""
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
         height = round(self.document().size().height() * self.fontMetrics().lineSpacing()) + FRAME
-        if height != self.height():
+        if height != self.minimumHeight():
             self.setFixedHeight(height)
 
 

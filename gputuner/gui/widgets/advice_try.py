@@ -73,6 +73,7 @@ class AdviceTry(QWidget):
         self._predicted = label("", "small", wrap=True)
         self._verdict = label("", "small", wrap=True)
         self._more = label("", "muted", wrap=True)
+        self._failed = label("", "danger", wrap=True)
         self.trials_button = QPushButton(_("Show the trials"))
         self.trials_button.setProperty("small", True)
         self.trials_button.clicked.connect(self._show_trials)
@@ -90,7 +91,7 @@ class AdviceTry(QWidget):
 
     @property
     def _labels(self) -> tuple[QLabel, ...]:
-        return (self._gain, self._predicted, self._verdict, self._more)
+        return (self._gain, self._predicted, self._verdict, self._more, self._failed)
 
     @property
     def text(self) -> str:
@@ -112,7 +113,7 @@ class AdviceTry(QWidget):
         self.setVisible(shown.offered and bool(self.text))
 
     def _show_button(self, shown: TryShown) -> None:
-        again = shown.done is not None or shown.failed
+        again = shown.done is not None
         self.button.setText(_("Stop") if shown.running else _("Try it again") if again else _("Try it"))
         self.button.setEnabled(not shown.stopping and not shown.blocked)
         hint = _(
@@ -125,8 +126,6 @@ class AdviceTry(QWidget):
         gain, predicted, verdict, more, role = "", "", "", "", "small"
         if shown.running:
             more = shown.line
-        elif shown.failed:
-            verdict, role = shown.failed, "danger"
         elif shown.done is not None:
             point = shown.done.point
             told = tried_of(point)
@@ -138,8 +137,9 @@ class AdviceTry(QWidget):
             more = "\n".join(
                 each for each in (minus(words.memory(point.extra.get("memory_change"))), *shown.done.remarks) if each
             )
-        for each, text in zip(self._labels, (gain, predicted, verdict, more), strict=True):
+        for each, text in zip(self._labels[:4], (gain, predicted, verdict, more), strict=True):
             each.setText(minus(text) if each in (self._gain, self._predicted) else text)
+        self._failed.setText("" if shown.running else shown.failed)
         repolish(self._verdict, "role", role)
         repolish(self._gain, "role", "heading" if role != "good" else "gain")
 

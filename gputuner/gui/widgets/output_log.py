@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QMouseEvent, QShowEvent
 from PySide6.QtWidgets import QPlainTextEdit
 
 from gputuner.gui.terminal_lines import TerminalLines
@@ -18,7 +18,7 @@ LINES_AT_MOST = 4000
 
 
 class OutputLog(QPlainTextEdit):
-    """Follows one file; scrolls along as long as its end is in sight."""
+    """Follows one file; scrolls along until a reader scrolls away from its end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,6 +31,10 @@ class OutputLog(QPlainTextEdit):
         self._path: Path | None = None
         self._offset = 0
         self._lines = TerminalLines()
+        self._follows = True
+        bar = self.verticalScrollBar()
+        bar.actionTriggered.connect(lambda _action: self._scrolled())
+        bar.rangeChanged.connect(lambda _least, most: bar.setValue(most) if self._follows else None)
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -41,6 +45,7 @@ class OutputLog(QPlainTextEdit):
             return
         self._path, self._lines = path, TerminalLines()
         self._offset = 0 if path is None else max(0, _size(path) - AT_ONCE)
+        self._follows = True
         self.clear()
         if self.isVisible():
             self.look()
@@ -70,14 +75,19 @@ class OutputLog(QPlainTextEdit):
 
     def _put(self, whole: list[str], rest: str) -> None:
         """Finished lines, then the one that is still written: it stands last and is replaced."""
-        bar = self.verticalScrollBar()
-        follows = bar.value() >= bar.maximum()
         cursor = self.textCursor()
         cursor.movePosition(cursor.MoveOperation.End)
         cursor.movePosition(cursor.MoveOperation.StartOfBlock, cursor.MoveMode.KeepAnchor)
         cursor.insertText("\n".join([*whole, rest]))
-        if follows:
-            bar.setValue(bar.maximum())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """A selection that was drawn away from the end stays in sight."""
+        super().mouseReleaseEvent(event)
+        self._scrolled()
+
+    def _scrolled(self) -> None:
+        bar = self.verticalScrollBar()
+        self._follows = bar.sliderPosition() >= bar.maximum()
 
 
 def _size(path: Path) -> int:

@@ -94,8 +94,8 @@ class RunBar(QFrame):
         """The progress shown, 0–1."""
         return self._bar.fraction
 
-    def show_idle(self, about: str, words: str, enabled: bool, done: float = 0.0) -> None:
-        """Nothing runs."""
+    def show_idle(self, about: str, words: str, enabled: bool, done: float = 0.0, why: str = "") -> None:
+        """Nothing runs; ``why``: what keeps a run from starting."""
         self._running = False
         self._about.show_text(about)
         self._step.show_text(words)
@@ -104,7 +104,7 @@ class RunBar(QFrame):
         self.button.setText(_("Start"))
         self.button.setProperty("primary", True)
         self.button.setIcon(glyph_icon("play", self._theme.on_accent if enabled else self._theme.muted))
-        self.button.setToolTip(_("Start (Ctrl+Return)"))
+        self.button.setToolTip(why or _("Start (Ctrl+Return)"))
         self.button.setEnabled(enabled)
         self._repolish()
 
