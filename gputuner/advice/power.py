@@ -63,7 +63,7 @@ def set_command(evidence: Evidence, point: Point, setting: float | None = None) 
     """What sets the cap (or lock) that a figure tells."""
     at = point.value if setting is None else setting
     if point.params.get("dial") == CLOCK:
-        low = min(float(point.extra.get("lowest", at)), at)
+        low = min(float(point.extra.get("floor", at)), at)
         return command(evidence.card, f"control set lock-clocks {low:.0f},{at:.0f}")
     return command(evidence.card, f"control set power-limit {at:.0f}")
 

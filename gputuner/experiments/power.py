@@ -200,7 +200,12 @@ class _Sweep:
         if not course.fits(LEAST_COST_S, END_S):
             yield from course.warn("power_time_short", visits=len(self._visits))
             return False
-        result = yield Set(setting=self._dial.setting, value=self._dial.value(setting), may_forget=self._spec.clocks)
+        result = yield self._step(setting)
+        if isinstance(result, Refused) and self._spec.clocks:
+            told = self._dial.within(result.params.get("low"), result.params.get("high"))
+            if told != self._dial:
+                self._dial = told
+                result = yield self._step(setting)
         if isinstance(result, Refused):
             yield from course.warn(result.code, **result.params)
             yield from course.warn("power_cut" if self._set else "power_not_set")
@@ -209,6 +214,10 @@ class _Sweep:
         share = (course.left_s - END_S) / max(left, 1)
         chunks = max(1, min(MOST_CHUNKS, int(share / LEAST_COST_S)))
         return (yield from self._visit(setting, chunks)) is not None
+
+    def _step(self, setting: float) -> Set:
+        """What makes ``setting`` stand."""
+        return Set(setting=self._dial.setting, value=self._dial.value(setting), may_forget=self._spec.clocks)
 
     def _visit(self, setting: float, chunks: int) -> Generator[Step, StepResult, Visited | None]:
         number = 1 + sum(each.visit.setting == setting for each in self._visits)

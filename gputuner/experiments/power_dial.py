@@ -1,7 +1,8 @@
 """The dial of a sweep: power limit or locked SM clock; its range on a card, and how far a load turns it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from gputuner.model.samples import Sample
 LOWEST_CLOCK = 0.35
 """Of the highest: below it no card gains per joule, since the voltage does not fall any more."""
 CLOCK_GRAIN = 15.0
+FLOOR_MHZ = 300.0
+"""About where cards rest; a card that takes no lock so low says from where on it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,10 @@ class Dial:
     low: float
     high: float
     found: float | None
+    floor: float = FLOOR_MHZ
+    """Of a clock lock: how low the clock may fall at rest, MHz …"""
+    ceiling: float = inf
+    """… and the highest lock that the card takes, where it has told."""
 
     @property
     def by_clock(self) -> bool:
@@ -49,8 +56,14 @@ class Dial:
         return CLOCK if self.by_clock else CAP
 
     def value(self, at: float) -> Value:
-        """What is set: of a clock lock the highest clock only, so that the card can rest."""
-        return (min(self.low, at), at) if self.by_clock else (at,)
+        """What is set: a clock lock bounds the highest clock only, so that the card can rest."""
+        top = min(at, self.ceiling)
+        return (min(self.floor, top), top) if self.by_clock else (at,)
+
+    def within(self, low: object, high: object) -> "Dial":
+        """The same in the range of locks that the card has told with a refusal."""
+        known = isinstance(low, int | float) and isinstance(high, int | float) and low <= self.low < high
+        return replace(self, floor=max(self.floor, float(low)), ceiling=float(high)) if known else self
 
     def reach(self, conditions: Conditions | None) -> float | None:
         """How far the load turned it by itself: W drawn, MHz run at."""

@@ -128,7 +128,7 @@ def _extra(spec: "Power", dial: "Dial", answer: Answer, found: Answers, how: str
     extra: dict[str, Scalar] = {
         "low95": answer.setting.low,
         "high95": answer.setting.high,
-        "lowest": dial.low,
+        "floor": dial.floor if dial.by_clock else dial.low,
         "top": dial.high,
         "how": how,
         "rate": answer.rate,

@@ -1,6 +1,7 @@
 """The power sweep on simulated cards: answers against a fine sweep of the same card, and every way back."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -137,7 +138,30 @@ def test_locked_clocks_answer_in_megahertz_and_are_unlocked(settable: Start):
     assert float(knee.extra["rate_change"]) == pytest.approx(-0.03, abs=0.01)
     assert found.model.physics.settings.sm_lock_mhz is None
     assert finished(events).settings_restored is True
-    assert "lock-clocks" in str(advised(events)["power.cap"].snippet)
+    assert f"lock-clocks 300,{knee.value:.0f}" in str(advised(events)["power.cap"].snippet)
+
+
+def test_a_short_time_visits_fewer_settings_and_says_so(settable: Start):
+    found = settable(card="rtx-3090")
+    events = found.run(Power(minutes=2.0))
+    assert "power_time_short" in {e.code for e in events if isinstance(e, Warned)}
+    assert points(events, "power_knee")
+    assert finished(events).outcome is Outcome.COMPLETED
+    assert found.model.physics.power_limit_w == 350.0
+
+
+def test_a_card_that_takes_no_lock_so_low_says_from_where_on(settable: Start, monkeypatch: pytest.MonkeyPatch):
+    found = settable(card="rtx-3090")
+    range_ = replace(found.model.model, clock_idle_mhz=405.0, clock_reported_max_mhz=2100.0)
+    monkeypatch.setattr(found.model, "model", range_)
+    events = found.run(Power(clocks=True))
+    (knee,) = points(events, "power_knee")
+    assert knee.extra["floor"] == 405.0
+    locks = {str(e.new) for e in events if isinstance(e, SettingChanged) and e.new is not None}
+    assert locks
+    assert all(lock.startswith("405,") for lock in locks)
+    assert "405,2100" in locks  # its readings tell 2130 MHz
+    assert "power_cut" not in {e.code for e in events if isinstance(e, Warned)}
 
 
 def test_without_permission_it_says_what_it_can(simulated: Start):
