@@ -7,8 +7,8 @@ from math import exp, hypot, log, sqrt
 
 import numpy as np
 
-from gputuner.analysis.statistics import NORMAL_975, relative_half_width, spread, spread_flags
-from gputuner.analysis.trials import BETWEEN_TRIALS
+from gputuner.analysis.statistics import relative_half_width, spread, spread_flags
+from gputuner.analysis.trials import ASSUMED_TRIALS, Repeats
 from gputuner.model.points import Flag, Spread
 from gputuner.model.steps import Trial
 
@@ -16,6 +16,9 @@ VALID_SLOWDOWN = 0.97
 """A job cannot run faster beside another: a smaller slowdown means that clocks or neighbours moved."""
 SOLO_MOVED = 0.05
 """Solo before against solo after: a larger change makes the comparison invalid."""
+
+UNKNOWN = Repeats()
+"""No trial was repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +127,7 @@ def co_run(
     together: Sequence[Trial],
     before: Sequence[Trial],
     after: Sequence[Trial],
-    between: float = BETWEEN_TRIALS,
+    between: Repeats | float = UNKNOWN,
     window: tuple[int, int] | None = None,
 ) -> CoRun | None:
     """Slowdowns, gain and fairness of jobs that ran at once against each alone before and after (A B A).
@@ -134,10 +137,13 @@ def co_run(
     that also held jobs whose steps are not known, or in which one failed.
 
     Intervals combine relative half-widths in the logarithm as roots of sums of squares: of the steps together, of the
-    steps alone (mean of before and after), and 1.96 × the standard deviation between trials, once for the time
-    together and once, over the root of their number, for the solo trials. That deviation is ``between``, or what solo
-    before and after show if it is more (|log ratio| / √2). Solo and the co-run itself are common to all jobs, so in
-    the gain only the scatter of the steps together averages out.
+    steps alone (mean of before and after), and Student's between trials (``trials.Repeats.half``), once for the time
+    together and once, over their number, for the solo trials. ``between`` is what the run's repeated trials tell of
+    the scatter (a bare deviation counts as assumed); where they tell nothing, solo before and after are the repeats:
+    95 % are covered at any scatter, but one round with one pair of solo trials knows it from a single difference, so
+    its interval is wide. Without ``after`` and without repeats the scatter is taken to be 0.3 %, and it is too narrow
+    where that does not hold. Solo and the co-run itself are common to all jobs, so in the gain only the scatter of
+    the steps together averages out.
     """
     t0_ns, t1_ns = window or common_window(together)
     jobs: list[_Job] = []
@@ -150,19 +156,33 @@ def co_run(
         first, last = (float(np.median(t.iteration_s)) for t in (solo[0], solo[-1]))
         change = max(change, last / first - 1.0, key=abs)
         jobs.append(job)
-    between = max(between, abs(log(1.0 + change)) / sqrt(2.0))
-    solo_trials = 2 if after else 1
-    common_half = NORMAL_975 * between * sqrt(1.0 + 1.0 / solo_trials)
+    told = between if isinstance(between, Repeats) else _assumed(between)
+    if not told.own and after:
+        told = _of_pairs(before, after, told)
+    moved = abs(log(1.0 + change)) / sqrt(2.0)
+    common_half = told.half(1.0 + 1.0 / (2 if after else 1), least=moved)
     within = _gain_half(jobs)
     return CoRun(
         jobs=tuple(_slowdown(job, common_half) for job in jobs),
         gain_spread=_gain(jobs, None if within is None else hypot(within, common_half)),
         fairness=fairness([job.slowdown for job in jobs]),
         solo_change=change,
-        between=between,
+        between=max(told.between, moved),
         common_s=(t1_ns - t0_ns) / 1e9,
         gain_within=within,
     )
+
+
+def _assumed(between: float) -> Repeats:
+    """A deviation that is assumed in place of the usual 0.3 %: it stands for two trials as that does."""
+    return Repeats(squares=max(0.0, ASSUMED_TRIALS * (between**2 - UNKNOWN.between**2)))
+
+
+def _of_pairs(before: Sequence[Trial], after: Sequence[Trial], told: Repeats) -> Repeats:
+    """Solo before against solo after of each job as repeats: the half of each squared logarithm, one degree each."""
+    pairs = {id(first): (first, last) for first, last in zip(before, after, strict=False)}
+    logs = [log(float(np.median(b.iteration_s)) / float(np.median(a.iteration_s))) for a, b in pairs.values()]
+    return Repeats(squares=told.squares + sum(each**2 for each in logs) / 2.0, own=len(logs))
 
 
 @lru_cache(maxsize=64)

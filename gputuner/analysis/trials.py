@@ -5,8 +5,10 @@ start order, allocator, clocks and neighbours move a whole trial. Comparing two 
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import log, sqrt
 
+from gputuner.analysis.distributions import student_quantile
 from gputuner.model.points import Flag, Point
 
 BETWEEN_TRIALS = 0.003
@@ -21,12 +23,40 @@ UNSETTLED = frozenset({Flag.NOT_STEADY, Flag.SPREAD})
 UNUSABLE = UNSETTLED | {Flag.TOO_SLOW, Flag.IMPLAUSIBLE}
 
 
-def between_trials(points: Iterable[Point]) -> float:
-    """Relative standard deviation between trials of the same work, from the trainings that a run repeated.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """What repeated trials of the same work showed: squared deviations of logarithms, and their degrees of freedom."""
+
+    squares: float = 0.0
+    own: int = 0
+
+    @property
+    def between(self) -> float:
+        """Relative standard deviation between trials: s² = (2·0.003² + squares) / (2 + own)."""
+        return sqrt((ASSUMED_TRIALS * BETWEEN_TRIALS**2 + self.squares) / (ASSUMED_TRIALS + self.own))
+
+    def half(self, share: float, least: float = BETWEEN_TRIALS) -> float:
+        """Relative half-width of the 95 % interval of a difference of trials' logarithms (Student).
+
+        The rule of ``interleaved.compared``: the wider of the interval from ``between`` (the assumed 0.3 % stands for
+        two trials more) and of that from the repeats alone. The second covers 95 % whatever the true scatter is; the
+        first alone, of a run without repeats, needs that scatter to be about 0.3 %.
+
+        Args:
+            share: variance of the difference over that of one trial (1 + 1/n: one trial against the mean of n).
+            least: the deviation is taken to be no smaller than this.
+        """
+        half = student_quantile(0.975, ASSUMED_TRIALS + self.own) * max(self.between, least, BETWEEN_TRIALS)
+        if self.own:
+            half = max(half, student_quantile(0.975, self.own) * sqrt(self.squares / self.own))
+        return half * sqrt(share)
+
+
+def repeats_of(points: Iterable[Point]) -> Repeats:
+    """What the trainings that a run repeated tell of the scatter between trials.
 
     Squared deviations of the logarithms from their group's mean are pooled over all groups (same card, workload,
-    batch, format, layout and image), s² = (2·0.003² + Σ deviations²) / (2 + Σ(n_group − 1)): without repeats the
-    assumed 0.3 %, with many what was seen. Figures that had not settled are left out.
+    batch, format, layout and image). Figures that had not settled are left out.
     """
     groups: dict[tuple[object, ...], list[float]] = {}
     for point in points:
@@ -35,12 +65,20 @@ def between_trials(points: Iterable[Point]) -> float:
         if not UNUSABLE & set(point.flags):
             key = (point.card, point.workload, *(point.params.get(name) for name in SAME_WORK))
             groups.setdefault(key, []).append(log(point.value))
-    squares, freedom = ASSUMED_TRIALS * BETWEEN_TRIALS**2, ASSUMED_TRIALS
+    squares, own = 0.0, 0
     for logs in groups.values():
         mean = sum(logs) / len(logs)
         squares += sum((value - mean) ** 2 for value in logs)
-        freedom += len(logs) - 1
-    return sqrt(squares / freedom)
+        own += len(logs) - 1
+    return Repeats(squares=squares, own=own)
+
+
+def between_trials(points: Iterable[Point]) -> float:
+    """Relative standard deviation between trials of the same work, from the trainings that a run repeated.
+
+    s² = (2·0.003² + Σ deviations²) / (2 + Σ(n_group − 1)): without repeats the assumed 0.3 %, with many what was seen.
+    """
+    return repeats_of(points).between
 
 
 def between_of(point: Point, between: float = BETWEEN_TRIALS) -> float:

@@ -6,7 +6,7 @@ from statistics import median
 from typing import Protocol
 
 from gputuner.analysis.contention import CoRun, co_run, common_window
-from gputuner.analysis.trials import between_trials
+from gputuner.analysis.trials import repeats_of
 from gputuner.experiments.contention_commands import REASONS, tell_command, tell_rate_unknown
 from gputuner.experiments.contention_jobs import mix_label
 from gputuner.experiments.contention_pace import Pace
@@ -198,7 +198,7 @@ class Lab:
         if places and all(trial.iteration_s for trial in (*before, *after)):
             found = co_run(
                 [of.trials[place] for place in places], before, after if len(after) == len(before) else (),
-                between_trials(self.course.points), of.window,
+                repeats_of(self.course.points), of.window,
             )  # fmt: skip
         return replace(of, places=tuple(places), found=found)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from gputuner.analysis.contention import CoRun, co_run
 from gputuner.analysis.limits import limit_flags
-from gputuner.analysis.trials import between_trials
+from gputuner.analysis.trials import repeats_of
 from gputuner.experiments.course import Course
 from gputuner.experiments.trained import STEPS_WANTED, Setting, Trained, spec_of, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
@@ -71,7 +71,7 @@ def sharing(
         yield from course.warn("sharing_failed", jobs=JOBS)
         return
     after = yield from _alone(course, shape, setting, at, alone_s)
-    found = co_run(result.trials, (before,), (after,) if after else (), between_trials(course.points))
+    found = co_run(result.trials, (before,), (after,) if after else (), repeats_of(course.points))
     if found is None:
         yield from course.warn("sharing_failed", jobs=JOBS)
         return

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gputuner.analysis.contention import aggregate_gain, co_run, common_window, fairness, inside
+from gputuner.analysis.trials import Repeats
 from gputuner.model.points import Flag
 from gputuner.model.steps import Trial
 
@@ -76,24 +77,47 @@ def relative_half(spread) -> float:
 
 
 def test_exact_steps_leave_the_spread_between_trials():
-    """One trial together over the mean of two alone: 1.96 · 0.3 % · sqrt(1 + 1/2), the same for the gain."""
+    """One trial together over the mean of two alone that agree: t(2 + 1) on what is pooled, but never below 0.3 %."""
     pair = [trial(0.19, 40), trial(0.19, 40)]
     told = co_run(pair, [trial(0.1, 40)], [trial(0.1, 40)])
     assert told is not None
     for spread in (*(job.spread for job in told.jobs), told.gain_spread):
-        assert relative_half(spread) == pytest.approx(1.96 * 0.003 * np.sqrt(1.5), rel=1e-3)
+        assert relative_half(spread) == pytest.approx(3.1824 * 0.003 * np.sqrt(1.5), rel=1e-3)
         assert spread.n == 40
     once = co_run(pair, [trial(0.1, 40)], ())
     assert once is not None
-    assert relative_half(once.gain_spread) == pytest.approx(1.96 * 0.003 * np.sqrt(2), rel=1e-3)
+    assert relative_half(once.gain_spread) == pytest.approx(4.3027 * 0.003 * np.sqrt(2), rel=1e-3)
 
 
 def test_solo_that_moved_a_little_widens_the_interval():
+    """A single difference is all that tells the scatter: Student's t with one degree of freedom."""
     told = co_run([trial(0.19, 40)] * 2, [trial(0.1, 40)], [trial(0.103, 40)])
     assert told is not None
     assert told.valid
     assert told.between == pytest.approx(np.log(1.03) / np.sqrt(2))
-    assert relative_half(told.gain_spread) == pytest.approx(1.96 * told.between * np.sqrt(1.5), rel=1e-3)
+    assert relative_half(told.gain_spread) == pytest.approx(12.706 * told.between * np.sqrt(1.5), rel=1e-3)
+
+
+def test_repeats_of_the_run_narrow_it_again():
+    """Ten further repeats that agree to 1 %: t(12) on the pair's own 2.1 %, the larger deviation."""
+    seen = Repeats(squares=10 * 0.01**2, own=10)
+    told = co_run([trial(0.19, 40)] * 2, [trial(0.1, 40)], [trial(0.103, 40)], seen)
+    assert told is not None
+    assert relative_half(told.gain_spread) == pytest.approx(2.1788 * told.between * np.sqrt(1.5), rel=1e-3)
+
+
+@pytest.mark.parametrize("scatter", [0.003, 0.01, 0.02])
+@pytest.mark.parametrize("repeats", [1, 3, 10])
+def test_one_round_covers_at_any_scatter(scatter, repeats):
+    """One trial together, the mean of two alone; further repeats of other work in the run. 95 % at least 92 %."""
+    random, held, count = np.random.default_rng(5), 0, 3000
+    for _ in range(count):
+        before, after, beside = random.normal(0.0, scatter, 3)
+        others = random.normal(0.0, scatter, repeats - 1) ** 2
+        seen = Repeats(squares=float((after - before) ** 2 / 2 + others.sum()), own=repeats)
+        moved = abs(after - before) / np.sqrt(2)
+        held += abs(beside - (before + after) / 2) <= seen.half(1.5, least=moved)
+    assert held / count >= 0.92
 
 
 def test_interval_holds_the_true_slowdown_and_gain_and_its_scatter_is_told():
