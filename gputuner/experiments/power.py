@@ -156,7 +156,7 @@ class _Sweep:
     def tell(self) -> Generator[Step, StepResult, None]:
         """What was found, as points."""
         settings = {each.visit.setting for each in self._visits}
-        if self._spec.null or not self._visits:
+        if self._spec.null:
             yield from self._tell_null()
         elif self._set and len(settings) > 2:
             curve = fit_curve(self._usable(), self._spec.seed)

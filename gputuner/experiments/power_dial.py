@@ -62,8 +62,9 @@ class Dial:
 
     def within(self, low: object, high: object) -> "Dial":
         """The same in the range of locks that the card has told with a refusal."""
-        known = isinstance(low, int | float) and isinstance(high, int | float) and low <= self.low < high
-        return replace(self, floor=max(self.floor, float(low)), ceiling=float(high)) if known else self
+        if not (isinstance(low, int | float) and isinstance(high, int | float) and low <= self.low < high):
+            return self
+        return replace(self, floor=max(self.floor, float(low)), ceiling=float(high))
 
     def reach(self, conditions: Conditions | None) -> float | None:
         """How far the load turned it by itself: W drawn, MHz run at."""

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from gputuner.analysis.power_curve import Visit
 from gputuner.assembly.control import simulated_control
 from gputuner.engine.options import Options
+from gputuner.experiments.contention_jobs import parse_job
 from gputuner.experiments.power import Power
+from gputuner.experiments.power_dial import StoredVisit
 from gputuner.model.advice import Advice
 from gputuner.model.control import Setting
 from gputuner.model.errors import UsageError
@@ -174,6 +177,31 @@ def test_without_permission_it_says_what_it_can(simulated: Start):
     assert not [e for e in events if isinstance(e, SettingChanged)]
     (plateau,) = points(events, "power_plateau")
     assert float(plateau.extra["peak_w"]) < plateau.value < 350.0
+
+
+def test_a_load_that_does_not_fit_leaves_what_sessions_told(simulated: Start):
+    seen = [
+        StoredVisit(
+            workload="resnet50",
+            params={"batch": 64},
+            visit=Visit(setting=cap, rate=rate, joules=cap / rate, draw_w=cap),
+            session="s",
+        )
+        for cap, rate in ((200.0, 800.0), (275.0, 980.0), (350.0, 1000.0))
+    ]
+    spec = Power(load="resnet50:batch=9000", passive=True, stored=tuple(seen))
+    nothing = simulated(card="rtx-3090").run(spec)
+    assert not [e for e in nothing if isinstance(e, PointMeasured)]  # of another batch
+    assert "does_not_fit" in {e.code for e in nothing if isinstance(e, Warned)}
+    assert "null_nothing" not in {e.code for e in nothing if isinstance(e, Warned)}
+    same = tuple(replace(each, params={"batch": 9000}) for each in seen)
+    told = simulated(card="rtx-3090").run(replace(spec, stored=same))
+    assert not points(told, "power_knee")  # its number format and layout are not told: another training
+    job = parse_job(spec.load).made("bf16", cpu=False).params()
+    told = simulated(card="rtx-3090").run(replace(spec, stored=tuple(replace(each, params=job) for each in seen)))
+    (knee,) = points(told, "power_knee")
+    assert 200.0 < knee.value <= 275.0
+    assert knee.extra["how"] == "passive"
 
 
 def test_equal_visits_are_no_fall(simulated: Start):
