@@ -17,7 +17,17 @@ from gputuner.analysis.contention_prediction import predict
 from gputuner.analysis.contention_pressure import HOST, PCIE, PROBES, SLICES, SM, TENSOR, Pressures, log_slowdown
 
 TIME_SLICING, CLOCK, MEMORY, MIXED, UNKNOWN = "time_slicing", "clock", "memory_capacity", "mixed", "unknown"
-CAUSES = (TIME_SLICING, *(probe for probe in PROBES if probe != SLICES), CLOCK, MEMORY, MIXED, UNKNOWN)
+HOST_SERIALISED = "host_serialised"
+"""The jobs of one process took turns at its Python: seen by the trials themselves, before any probe."""
+CAUSES = (
+    TIME_SLICING,
+    *(probe for probe in PROBES if probe != SLICES),
+    HOST_SERIALISED,
+    CLOCK,
+    MEMORY,
+    MIXED,
+    UNKNOWN,
+)
 PIPES = (SM, TENSOR)
 """Both are issued by the same schedulers and fill the same SMs: together they explain, the larger one is named."""
 NO_SLOWDOWN = 1.05

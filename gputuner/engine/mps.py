@@ -141,26 +141,40 @@ class UsersMps:
     def __init__(self, pipe: Path) -> None:
         """``pipe``: its pipe folder."""
         self._pipe = pipe
+        self._before: frozenset[tuple[int, int]] | None = None
+        """Its clients (server, process number) when none of ours had come yet."""
 
     def start(self) -> None:
-        """It runs already."""
+        """It runs already: look who is there, once until ``end``."""
+        if self._before is None:
+            self._before = frozenset(self._daemon().clients())
 
     def variables(self, percentage: int | None) -> Variables:
         """The folder that the user's daemon has, and the client's share."""
         return ((PIPE, str(self._pipe)), *_share(percentage))
 
     def serves(self, pids: set[int]) -> bool:
-        """Asked of the user's daemon; it may lie outside of our container and know us by other numbers."""
-        daemon = Daemon(self._pipe.parent)
-        daemon.pipe = self._pipe
-        return len(daemon.clients()) >= len(pids)
+        """Asked of the user's daemon; it may lie outside of our container and know us by other numbers.
+
+        Then at least as many clients must have come since ``start``: those that were there before are the user's.
+        """
+        clients = set(self._daemon().clients())
+        if pids <= {client for _, client in clients}:
+            return True
+        return len(clients - (self._before or frozenset())) >= len(pids)
 
     def quiet(self, pid: int) -> None:
         """Left to the user's server."""
 
     def end(self) -> bool:
         """Nothing was started."""
+        self._before = None
         return True
+
+    def _daemon(self) -> Daemon:
+        daemon = Daemon(self._pipe.parent)
+        daemon.pipe = self._pipe
+        return daemon
 
 
 class SimulatedMps:

@@ -4,7 +4,17 @@ from collections.abc import Generator
 from statistics import fmean
 
 from gputuner.analysis.contention_baselines import clock_factor
-from gputuner.analysis.contention_causes import UNKNOWN, Cause, HostSeen, MemorySeen, cause_of, plain_cause
+from gputuner.analysis.contention_causes import (
+    CLOCK,
+    HOST_SERIALISED,
+    MEMORY,
+    UNKNOWN,
+    Cause,
+    HostSeen,
+    MemorySeen,
+    cause_of,
+    plain_cause,
+)
 from gputuner.analysis.contention_pressure import Pressures
 from gputuner.analysis.contention_stored import CAUSE
 from gputuner.experiments.contention_measure import Lab
@@ -44,8 +54,22 @@ def _tell(
         cause = plain_cause(
             slowdown, alternating=alternating, clock_factor=clock, busy_alone=busy, host=host, memory=memory
         )
+    if cause is not None and cause.verdict != MEMORY and _serialised(lab, of):
+        cause = _by_host(cause)
     if cause is not None and (found is not None or cause.verdict != UNKNOWN):
         yield from lab.course.tell(*_points(lab, of, place, cause))
+
+
+def _serialised(lab: Lab, of: Round) -> bool:
+    """Whether streams were held up by their one Python; on a processor that note is always there and tells nothing."""
+    return not lab.pace.cpu and any(trial.notes.get("host_serialised") is True for trial in of.trials)
+
+
+def _by_host(cause: Cause) -> Cause:
+    """All but the clock's part is the host's: what probes met then was a queue that ran dry."""
+    clock = cause.shares.get(CLOCK, 0.0)
+    shares = {HOST_SERIALISED: 1.0 - clock, **({CLOCK: clock} if clock > 0.0 else {})}
+    return Cause(verdict=HOST_SERIALISED, slowdown=cause.slowdown, shares=shares)
 
 
 def _retries(lab: Lab, of: Round, place: int) -> int:

@@ -36,11 +36,13 @@ _COLOURS = {
     "l2": "yellow",
     "pcie": "vermilion",
     "host": "muted",
+    "host_serialised": "muted",
     "clock": "blue",
     "memory_capacity": "sky",
 }
 _PATTERNS = {
     "memory_capacity": Qt.BrushStyle.Dense5Pattern,
+    "host_serialised": Qt.BrushStyle.Dense4Pattern,
     "mixed": Qt.BrushStyle.DiagCrossPattern,
     UNKNOWN: Qt.BrushStyle.BDiagPattern,
 }

@@ -25,6 +25,7 @@ CAUSES: dict[str, str] = {
     "l2": N_("L2 cache"),
     "pcie": "PCIe",
     "host": N_("the host's processor"),
+    "host_serialised": N_("one Python for all jobs"),
     "clock": N_("power and clock"),
     "memory_capacity": N_("memory capacity"),
     "mixed": N_("several causes"),

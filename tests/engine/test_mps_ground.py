@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gputuner.engine import mps_ground
+from gputuner.engine.mps import UsersMps
 from gputuner.engine.mps_daemon import Daemon
 from gputuner.language.warnings import WARNINGS
 from gputuner.model.cards import CardInfo
@@ -50,8 +51,36 @@ def test_the_users_daemon_is_used_when_told_and_only_asked(lab: Lab, monkeypatch
         assert notes(seen[0], "pipe") == [str(users.pipe)] * 2
         assert notes(seen[0], "percentage") == ["50", "50"]
         assert notes(seen[1], "pipe") != [str(users.pipe)]
-        assert lab.journal() == ASKED
+        assert lab.journal() == ["get_server_list", *ASKED]  # who is there before ours come, and then
         assert users.alive()
+    finally:
+        users.end()
+
+
+def test_clients_of_the_users_own_are_not_taken_for_ours(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    users = users_daemon(lab, monkeypatch)
+    for pid in (os.getpid(), os.getppid()):  # two that live: a training of the user's and another
+        (users.pipe / "clients" / str(pid)).touch()
+    try:
+        events, seen = run(lab, pair("past_mps", "past_mps"), users_mps=True)
+        assert warned(events) == ["mps_not_clients"]
+        assert seen[0].mode == "processes"
+        assert users.alive()
+    finally:
+        users.end()
+
+
+def test_a_daemon_outside_that_knows_ours_by_other_numbers(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    users = users_daemon(lab, monkeypatch)
+    (users.pipe / "clients" / str(os.getpid())).touch()
+    try:
+        mps = UsersMps(users.pipe)
+        mps.start()
+        assert not mps.serves({1, 2})
+        (users.pipe / "clients" / str(os.getppid())).touch()
+        mps.start()  # of the next step: ours are there already
+        assert mps.serves({1})
+        assert not mps.serves({1, 2})
     finally:
         users.end()
 

@@ -208,6 +208,33 @@ def test_shares_are_measured_beside_none(lab):
     assert "contend.shares_none" in {entry.id for entry in told.advised.advice}
 
 
+def serialised(performer):
+    """Streams whose trials say that their one Python was in their way."""
+    plain = saturating(performer, 1.0)
+
+    def script(step):
+        if not isinstance(step, Together):
+            return None
+        result = replace(plain(step) or performer.run(step), mode=step.mode)
+        if step.mode != "streams" or len(step.works) < 2:
+            return result
+        trials = tuple(replace(each, notes={**each.notes, "host_serialised": True}) for each in result.trials)
+        return replace(result, trials=trials)
+
+    return script
+
+
+@pytest.mark.parametrize(("mode", "verdict"), [("streams", "host_serialised"), ("mps", None)])
+def test_streams_that_took_turns_at_their_python_have_that_as_their_cause(lab, mode, verdict):
+    performer = lab.Performer(lab.h200())
+    told = run(lab, Contend(jobs=("resnet50:batch=32",), count=2, fixed_batch=True, modes=(mode,)),
+               script=serialised(performer))  # fmt: skip
+    found = told.of("co_run_cause")
+    assert {point.extra["verdict"] for point in found} == ({verdict} if verdict else set())
+    if verdict:
+        assert [(p.params["cause"], p.value) for p in found] == [(verdict, 1.0)] * 2
+
+
 def test_the_tuned_baseline_is_measured_by_a_climb(lab):
     told = run(lab, Contend(jobs=("resnet50:batch=32",), count=2))
     gain = mixes(told.points)[0].gain

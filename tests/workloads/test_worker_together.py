@@ -12,6 +12,7 @@ pytestmark = pytest.mark.torch
 SMALL = {"precision": "fp32", "n": 128}
 BODIES = """
 import threading
+import time
 from gputuner.workloads.bodies import shelf
 
 class Plain:
@@ -32,10 +33,19 @@ def deterministic(device, seed, **params):
     torch.backends.cudnn.deterministic = bool(params["on"])
     return Plain(device, seed)
 
+class Paused(Plain):
+    def iterate(self):
+        threading.Event().wait(0.02)
+
+class Busy(Plain):
+    def iterate(self):
+        begun = time.thread_time()
+        while time.thread_time() < begun + 0.02: pass
+
 def too_much(device, seed, **params):
     raise MemoryError("no more")
 
-shelf.BODIES.update(plain=Plain, deterministic=deterministic, too_much=too_much)
+shelf.BODIES.update(paused=Paused, busy=Busy, plain=Plain, deterministic=deterministic, too_much=too_much)
 """
 
 
@@ -86,6 +96,13 @@ def test_each_job_is_timed_at_once_with_the_others(worker):
         assert trial["memory"] == {}
         assert trial["relative_error"] < 3e-5
     assert (first["notes"]["priority"], second["notes"]["priority"]) == (0, -1)
+
+
+def test_pauses_and_waits_are_no_work_of_the_host(worker):
+    paused, busy = together(worker, job("paused"), job("busy"))["trials"]
+    assert 0.0 < paused["notes"]["host_share"] < 0.5, "a few calls in 20 ms"
+    count, seconds = len(busy["iteration_s"]), sum(busy["iteration_s"])
+    assert busy["notes"]["host_share"] == pytest.approx(0.02 * count / seconds, rel=0.2), "20 ms of each iteration"
 
 
 def test_nothing_is_timed_before_all_are_ready_and_the_barrier_opens(worker):

@@ -5,10 +5,11 @@ Each job is a trial in a thread of its own: set up and warmed one after the othe
 once, by events on their own streams (on ``cpu``: threads that share the cores). Autograd runs in the job's own thread:
 with its usual one thread per card all jobs would queue behind each other.
 
-Threads of one Python take turns at its lock. How much of the time each job holds it is measured (``host_share``: the
-shortest time in which it queued an iteration, over what an iteration took beside the others). Where that leaves no
-slack the jobs were slowed by the host and not by the card, and the result says so (``host_serialised``). A captured
-step costs the host one launch. Not yet run on a card.
+Threads of one Python take turns at its lock. How much of the time each job needs it is measured (``host_share``: the
+processor time of its thread in an iteration, over what an iteration took beside the others: what it slept, paused or
+waited for the lock or the card is no work of the host; a wait that spins is counted). Where that leaves no slack the
+jobs were slowed by the host and not by the card, and the result says so (``host_serialised``). A captured step costs
+the host one launch. Not yet run on a card.
 """
 
 import statistics
@@ -30,22 +31,35 @@ MakeBody = Callable[[str, Device, "dict[str, Any]", int], Any]
 
 
 class HostTimed:
-    """A body whose iterations are timed on the host; all else is the body's own."""
+    """A body that counts its thread's processor time in iterations; all else is the body's own."""
 
     def __init__(self, body: Body) -> None:
         self._body = body
-        self.queued_s: float | None = None
-        """The shortest time in which an iteration was queued."""
+        self._spent_s = 0.0
+        self._count = 0
+
+    @property
+    def queued_s(self) -> float | None:
+        """Processor time of an iteration in the mean, from ``mark`` on (before it from the first on), seconds.
+
+        A mean, since some systems count a thread's time in steps of 16 ms.
+        """
+        return self._spent_s / self._count if self._count else None
+
+    def mark(self) -> None:
+        """The warm-up is over: what libraries did once does not count."""
+        self._spent_s, self._count = 0.0, 0
+        self._body.mark()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._body, name)
 
     def iterate(self) -> None:
         """Queue one iteration."""
-        start = time.perf_counter()
+        start = time.thread_time()
         self._body.iterate()
-        spent = time.perf_counter() - start
-        self.queued_s = spent if self.queued_s is None else min(spent, self.queued_s)
+        self._spent_s += time.thread_time() - start
+        self._count += 1
 
 
 class Job(threading.Thread):
@@ -93,7 +107,7 @@ class Job(threading.Thread):
         """Share of the time together in which this job queued work."""
         times = self.result["iteration_s"] if self.result else []
         queued_s = self._body.queued_s if self._body else None
-        return queued_s / statistics.median(times) if times and queued_s is not None else 0.0
+        return queued_s / statistics.fmean(times) if times and queued_s is not None else 0.0
 
     def notes(self) -> "dict[str, Fact]":
         """What the result says beside the trial's own."""
@@ -107,6 +121,7 @@ class Run:
         self.device = device
         self.make_body = make_body
         self._id = str(message["id"])
+        self._cap_bytes: int | None = message.get("memory_cap_bytes")
         self._control = control
         self._changed = threading.Condition()
         self._decided: bool | None = None
@@ -123,6 +138,7 @@ class Run:
             StoppedError: stopped before anything was measured.
         """
         self._check_asked()
+        self.device.limit(self._cap_bytes)  # the process's; a trial before may have had less
         self.device.begin_trial()
         for job in self._all:
             job.start()

@@ -56,7 +56,7 @@ class JobDevice:
         self.cache_bytes = device.cache_bytes
 
     def limit(self, cap_bytes: "int | None") -> "dict[str, Any]":
-        """An equal part of the threads on a processor; the memory stays the process's."""
+        """An equal part of the threads on a processor; the memory is the process's, which has its cap already."""
         if self.name != "cpu":
             return {}
         threads = max(1, self._device.ready()["threads"] // self._jobs)
