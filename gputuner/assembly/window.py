@@ -25,6 +25,7 @@ from gputuner.experiments.contention import Contend
 from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
+from gputuner.experiments.power import Power
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.record import Record
 from gputuner.experiments.subject import BUILT_IN
@@ -45,7 +46,7 @@ from gputuner.telemetry.replayed import ReplayFeed
 
 QUESTIONS = (Switching, Numerics, Loading)
 """What can be asked of a training beside its batch size."""
-SPECS = (Tune, Batch, Bench, Contend, Cooling, *QUESTIONS)
+SPECS = (Tune, Batch, Bench, Contend, Power, Cooling, *QUESTIONS)
 
 
 class WindowPorts:
@@ -81,6 +82,11 @@ class WindowPorts:
     def contend_spec(self) -> type[Contend]:
         """Its fields make the form of the page Share."""
         return Contend
+
+    @property
+    def power_spec(self) -> type[Power]:
+        """Its fields make the form of the page Power."""
+        return Power
 
     @property
     def cooling_spec(self) -> type[Cooling]:

@@ -54,12 +54,13 @@ class Conductor(QObject):
         self.asking["watch"] = self.watching
         self.benching = Desk(ports, self.background, self)
         self.contending = Desk(ports, self.background, self)
+        self.power = Desk(ports, self.background, self)
         self.cooling = Desk(ports, self.background, self)
         self.queue = QueueDesk(ports.queue, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.elsewhere = Elsewhere(ports, self.background, self)
         self.trying = TryDesk(ports, self.background, self)
-        runs = (self.tuning, *self.asking.values(), self.benching, self.contending, self.cooling)
+        runs = (self.tuning, *self.asking.values(), self.benching, self.contending, self.power, self.cooling)
         self.desks = (*runs, self.trying)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed

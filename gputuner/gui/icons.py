@@ -92,6 +92,11 @@ def _cooling() -> QPainterPath:
     return path
 
 
+def _power() -> QPainterPath:
+    """A bolt."""
+    return _path([(9.4, 1.2), (3.4, 9.2), (7.6, 9.2), (6.6, 14.8), (12.6, 6.6), (8.4, 6.6)], closed=True)
+
+
 _NAVIGATION = {
     "monitor": _monitor,
     "tune": _tune,
@@ -99,6 +104,7 @@ _NAVIGATION = {
     "bench": _bench,
     "contention": _contention,
     "queue": _queue,
+    "power": _power,
     "cooling": _cooling,
     "sessions": _sessions,
 }

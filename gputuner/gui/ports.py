@@ -311,6 +311,11 @@ class Ports(Protocol):
         ...
 
     @property
+    def power_spec(self) -> type[object]:
+        """The frozen dataclass whose fields make the form of the page Power."""
+        ...
+
+    @property
     def cooling_spec(self) -> type[object]:
         """The frozen dataclass whose fields make the form of the page Cooling."""
         ...

@@ -25,7 +25,7 @@ SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
-EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench", "contention", "cooling")
+EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench", "contention", "power", "cooling")
 WATCHED = "watch"
 COMMAND = f'"{sys.executable}" -c "import time; [sum(range(200_000)) and time.sleep(0.02) for _ in range(250)]"'
 """What is watched where there are real cards: some seconds of work and sleep."""

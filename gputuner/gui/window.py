@@ -16,6 +16,7 @@ from gputuner.gui.pages.contention import ContentionPage
 from gputuner.gui.pages.cooling import CoolingPage
 from gputuner.gui.pages.experiment_page import ExperimentPage
 from gputuner.gui.pages.monitor import MonitorPage
+from gputuner.gui.pages.power import PowerPage
 from gputuner.gui.pages.question_pages import QuestionPages
 from gputuner.gui.pages.queue import QueuePage
 from gputuner.gui.pages.sessions import SessionsPage
@@ -37,7 +38,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "cooling", "sessions")
+PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -54,6 +55,7 @@ def page_words() -> dict[str, str]:
         "bench": _("Benchmarks"),
         "contention": _("Share"),
         "queue": _("Queue"),
+        "power": _("Power"),
         "cooling": _("Cooling"),
         "sessions": _("Sessions"),
     }
@@ -73,7 +75,7 @@ class MainWindow(QMainWindow):
         self.conductor = Conductor(ports, self)
         conductor = self.conductor
         self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
-        self.desks |= {"contention": conductor.contending, "cooling": conductor.cooling}
+        self.desks |= {"contention": conductor.contending, "power": conductor.power, "cooling": conductor.cooling}
         self.held = HeldCards({**self.desks, TRY: conductor.trying}, lambda: question_words() | page_words(), self)
         conductor.trying.use_held(lambda cards: self.held.by(cards, conductor.trying))
         self.setWindowTitle("gputuner")
@@ -153,6 +155,8 @@ class MainWindow(QMainWindow):
             self.theme, self.ports.contend_spec, conductor.live, shared, self.ports.trainings
         )
         self.queue = QueuePage(self.theme, conductor.queue)
+        swept = conductor.power.state
+        self.power = PowerPage(self.theme, self.ports.power_spec, conductor.live, swept, self.ports.trainings)
         self.cooling = CoolingPage(
             self.theme,
             self.ports.cooling_spec,
@@ -166,6 +170,7 @@ class MainWindow(QMainWindow):
             **asked,
             "bench": self.bench,
             "contention": self.contention,
+            "power": self.power,
             "cooling": self.cooling,
         }
         for name, page in self.experiments.items():
@@ -203,6 +208,7 @@ class MainWindow(QMainWindow):
             "bench": self.bench,
             "contention": self.contention,
             "queue": self.queue,
+            "power": self.power,
             "cooling": self.cooling,
             "sessions": self.sessions,
         }

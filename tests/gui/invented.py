@@ -20,6 +20,7 @@ from gputuner.experiments.batch import Batch
 from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
+from gputuner.experiments.power import Power
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.switches import Switching
 from gputuner.model.advice import Advice, Confidence, Gain, Question
@@ -764,6 +765,7 @@ class InMemoryPorts:
         self.trainings = tuple(BUILT_IN)
         self.bench_spec = BenchSpec
         self.contend_spec: type[object] = ContendSpec
+        self.power_spec: type[object] = Power
         self.cooling_spec: type[object] = Cooling
         self.queue = InMemoryQueue()
         self.runs = list(runs)

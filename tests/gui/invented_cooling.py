@@ -1,7 +1,8 @@
-"""Invented thermal tests (loaded by ``conftest.py``)."""
+"""Invented thermal tests and power sweeps (loaded by ``conftest.py``)."""
 
 import itertools
 import math
+from dataclasses import replace
 
 from gui_invented import modded_4090
 
@@ -112,3 +113,40 @@ def cooling_events(
         tell(PointMeasured, point=each)
     tell(RunFinished, outcome=Outcome.COMPLETED, exit_code=0)
     return events
+
+
+VISITS = ((200.0, 900.0, 0.22), (300.0, 1150.0, 0.26), (450.0, 1180.0, 0.31), (300.0, 1155.0, 0.26))
+"""Setting (W or MHz), samples/s, J/sample."""
+
+
+def swept(metric: str, number: float, unit: str, origin: Origin = Origin.MEASURED, **params: object) -> Point:
+    tail = "-".join(str(entry) for entry in params.values())
+    return Point(
+        id=f"{metric}-{tail}", card="GPU-4090", metric=metric, workload="resnet50", params={"batch": 64, **params},
+        value=number, unit=unit, origin=origin,
+    )  # fmt: skip
+
+
+def sweep(key: str = "cap_w", origin: Origin = Origin.MEASURED) -> list[Point]:
+    """The figures of a power sweep."""
+    found: list[Point] = []
+    for number, (setting, rate, joules) in enumerate(VISITS):
+        told = {key: setting, "visit": 2 if number == 3 else 1}
+        found.append(swept("power_rate", rate, "samples/s", origin, **told))
+        found.append(swept("power_energy", joules, "J/sample", origin, **told))
+    knee = Point(
+        id="knee", card="GPU-4090", metric="power_knee", workload="resnet50", params={"batch": 64, "loss": 3.0},
+        value=300.0, unit="W", origin=origin, extra={"low95": 290.0, "high95": 310.0},
+    )  # fmt: skip
+    plateau, least = (
+        swept(f"power_{name}", w, "W", origin) for name, w in (("plateau", 300.0), ("best_energy", 200.0))
+    )
+    return [*found, knee, plateau, least]
+
+
+def power_events(*, origin: Origin = Origin.MEASURED, run: str = "p1") -> list[Event]:
+    """The stream of a power sweep, without its steps."""
+    told = cooling_events(origin=origin, run=run)
+    begun, over = replace(told[0], experiment="power", spec={"minutes": 9.0}), told[-1]
+    points = [PointMeasured(run_id=run, seq=0, t_ns=over.t_ns, point=each) for each in sweep(origin=origin)]
+    return [replace(event, seq=number) for number, event in enumerate((begun, *points, over))]

@@ -1,65 +1,99 @@
-"""A power sweep as a stored session shows it: visits over the setting, and where the answers lie."""
+"""A power sweep: visits over the setting, where the answers lie, and that nothing is set before it was asked."""
 
+import pytest
+
+from gputuner.experiments.power import LOAD, Power
 from gputuner.gui.pages.tune_result import RESULTS
 from gputuner.gui.results_power import ENERGY, RATE, answer_uprights, listed, setting_text, visit_series
-from gputuner.gui.run_state import RunFacts
+from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import LIGHT
-from gputuner.model.cards import Origin
-from gputuner.model.points import Point
-
-VISITS = ((200.0, 900.0, 0.22), (300.0, 1150.0, 0.26), (450.0, 1180.0, 0.31), (300.0, 1155.0, 0.26))
+from gputuner.gui.widgets.power_form import PowerForm
 
 
-def point(metric: str, number: float, unit: str, **params: object) -> Point:
-    tail = "-".join(str(entry) for entry in params.values())
-    return Point(
-        id=f"{metric}-{tail}", card="GPU-4090", metric=metric, workload="resnet50", params={"batch": 64, **params},
-        value=number, unit=unit, origin=Origin.MEASURED,
-    )  # fmt: skip
-
-
-def sweep(key: str = "cap_w") -> list[Point]:
-    found: list[Point] = []
-    for number, (setting, rate, joules) in enumerate(VISITS):
-        told = {key: setting, "visit": 2 if number == 3 else 1}
-        found.append(point("power_rate", rate, "samples/s", **told))
-        found.append(point("power_energy", joules, "J/sample", **told))
-    knee = Point(
-        id="knee", card="GPU-4090", metric="power_knee", workload="resnet50", params={"batch": 64, "loss": 3.0},
-        value=300.0, unit="W", origin=Origin.MEASURED, extra={"low95": 290.0, "high95": 310.0},
-    )  # fmt: skip
-    return [*found, knee, point("power_plateau", 300.0, "W"), point("power_best_energy", 200.0, "W")]
-
-
-def test_each_visit_is_a_dot_over_its_setting():
-    points = sweep()
+def test_each_visit_is_a_dot_over_its_setting(cooling):
+    points = cooling.sweep()
     (rate,), (energy,) = (visit_series(points, metric, LIGHT.blue) for metric in (RATE, ENERGY))
-    assert [(dot.x, dot.y) for dot in rate.dots] == [(setting, value) for setting, value, _joules in VISITS]
-    assert [dot.y for dot in energy.dots] == [joules for _setting, _rate, joules in VISITS]
-    seen_before = [point("power_rate", 1000.0, "samples/s", cap_w=250.0, visit=0)]
+    assert [(dot.x, dot.y) for dot in rate.dots] == [(setting, value) for setting, value, _joules in cooling.VISITS]
+    assert [dot.y for dot in energy.dots] == [joules for _setting, _rate, joules in cooling.VISITS]
+    seen_before = [cooling.swept("power_rate", 1000.0, "samples/s", cap_w=250.0, visit=0)]
     assert [dot.hollow for dot in visit_series([*points, *seen_before], RATE, LIGHT.blue)[0].dots][-2:] == [False, True]
-    null = [point("power_rate", 1000.0, "samples/s", cap_w=450.0, visit=9, null=True)]
+    null = [cooling.swept("power_rate", 1000.0, "samples/s", cap_w=450.0, visit=9, null=True)]
     assert visit_series(null, RATE, LIGHT.blue) == [], "equal visits of a check are no curve"
 
 
-def test_answers_at_one_place_share_a_line_and_the_axis_names_what_was_set():
-    assert [(line.x, line.name) for line in answer_uprights(sweep())] == [
+def test_answers_at_one_place_share_a_line_and_the_axis_names_what_was_set(cooling):
+    assert [(line.x, line.name) for line in answer_uprights(cooling.sweep())] == [
         (300.0, "loses little · no change above"), (200.0, "least energy")
     ]  # fmt: skip
-    assert setting_text(sweep()) == "power limit, W"
-    assert setting_text(sweep("clock_mhz")) == "SM clock, MHz"
-    assert [each.metric for each in listed(sweep())][:3] == ["power_knee", "power_plateau", "power_best_energy"]
+    assert setting_text(cooling.sweep()) == "power limit, W"
+    assert setting_text(cooling.sweep("clock_mhz")) == "SM clock, MHz"
+    assert [each.metric for each in listed(cooling.sweep())][:3] == ["power_knee", "power_plateau", "power_best_energy"]
 
 
-def test_a_stored_sweep_has_a_picture_of_its_own(qtbot):
+def test_a_stored_sweep_has_a_picture_of_its_own(qtbot, cooling):
     view = RESULTS["power"](LIGHT)
     qtbot.addWidget(view)
-    facts = RunFacts(points=[each for each in sweep() if each.metric != "power_energy"])
+    facts = RunFacts(points=[each for each in cooling.sweep() if each.metric != "power_energy"])
     view.show_facts(facts, now=True)
     assert view.segments["curves"].isEnabled()
     assert view.pictures.energy.isHidden(), "without an energy reading only the rate is drawn"
-    facts = RunFacts(points=sweep())
-    view.show_facts(facts, now=True)
+    view.show_facts(RunFacts(points=cooling.sweep()), now=True)
     assert not view.pictures.energy.isHidden()
     assert view.table.rows.keys[0] == "knee"
     assert view.table.rows.cells[0][2].text == "290 … 310"
+
+
+def test_the_form_sets_nothing_unless_it_is_told_to(qtbot):
+    form = PowerForm(LIGHT, Power, ("resnet50", "edsr"))
+    qtbot.addWidget(form)
+    here = form.values()["folder"]
+    assert form.spec() == Power(load=LOAD, passive=True, folder=here)
+    form.sets.setCurrentIndex(form.sets.findData("clocks"))
+    form.price.setValue(0.3)
+    assert form.problem().code == "power_price_hours"
+    form.hours.setValue(4000)
+    told = Power(load=LOAD, clocks=True, price=0.3, hours=4000.0, folder=here)
+    assert form.spec() == told
+    anew = PowerForm(LIGHT, Power, ("resnet50", "edsr"))
+    qtbot.addWidget(anew)
+    anew.set_values(form.kept())
+    assert anew.spec() == told
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_before_anything_is_set_it_is_asked(open_window, invented, cooling, qtbot, allowed):
+    ports = invented.ports([invented.modded_4090()], [invented.ScriptedRun(cooling.power_events())])
+    window = open_window(ports)
+    window.navigate("power")
+    page, desk = window.experiments["power"], window.desks["power"]
+    page.load_plots()
+    assert "No setting of the card" in page.setup.kept_text
+    page.setup.form.set_values({"passive": False})
+    assert "put back" in page.setup.kept_text
+    page.start()
+    assert not ports.started, "nothing begins before the answer"
+    box = page.question
+    assert "put back" in box.text()
+    assert box.defaultButton() is box.escapeButton()
+    page.start()
+    assert page.question is box, "it is asked once"
+    wanted = next(button for button in box.buttons() if (button is box.defaultButton()) is not allowed)
+    wanted.click()
+    if not allowed:
+        assert page.question is None
+        assert not ports.started
+        page.setup.form.set_values({"passive": True})
+        page.start()
+        assert page.question is None, "what sets nothing is not asked about"
+    qtbot.waitUntil(lambda: desk.state.phase is Phase.OVER)
+    assert [spec.passive for spec, _cards, _share in ports.started] == [not allowed]
+    page.refresh()
+    assert page.result.segments["curves"].isEnabled()
+
+
+def test_a_processor_has_no_limit_to_set(open_window, invented):
+    window = open_window(invented.ports([invented.cpu_card()]))
+    window.navigate("power")
+    page = window.experiments["power"]
+    assert not page.can_start
+    assert "graphics card" in page.notice.text

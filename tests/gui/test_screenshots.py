@@ -17,7 +17,8 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp
     asked = [invented.ScriptedRun(trainings.question_events(name, Origin.SIMULATED)) for name in trainings.POINTS]
     shared = invented.ScriptedRun(contention.contend_events(origin=Origin.SIMULATED))
     tested = invented.ScriptedRun(cooling.cooling_events(origin=Origin.SIMULATED))
-    runs = [invented.ScriptedRun(events, session_path=session), training, *asked, suites[0], shared, tested, suites[1]]
+    runs = [invented.ScriptedRun(events, session_path=session), training, *asked, suites[0], shared]
+    runs += [invented.ScriptedRun(cooling.power_events(origin=Origin.SIMULATED)), tested, suites[1]]
     ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))
@@ -28,7 +29,7 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp
     questions += ("numerics-scale", "numerics-activations", "loading", "loading-settings", "watch")
     mix = ("contention", "contention-pairs", "contention-causes", "contention-sensitivity")
     heat = ("cooling", "cooling-cooler", "cooling-compare", "cooling-card")
-    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "queue", "sessions")
+    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "power", "queue", "sessions")
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names

@@ -24,7 +24,7 @@ def test_every_action_has_its_own_key(open_window, invented):
 def test_keys_change_the_page(open_window, invented):
     window = open_window(invented.ports())
     for number, page in enumerate(
-        ("monitor", "tune", "training", "bench", "contention", "queue", "cooling", "sessions")
+        ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "sessions")
     ):
         window.actions_.entries[number].trigger()
         assert window.page == page

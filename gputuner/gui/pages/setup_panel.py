@@ -84,6 +84,7 @@ class SetupPanel(QFrame):
         self._roomy = roomy
         self.show_cards()
         self.chooser.currentIndexChanged.connect(self._card_changed)
+        self.form.changed.connect(self._say_kept)
         self.form.changed.connect(self.changed)
         self.share.toggled.connect(lambda _on: self.changed.emit())
 
@@ -91,6 +92,8 @@ class SetupPanel(QFrame):
         """What will be kept, by device: a processor has neither driver nor fan that would be told of."""
         card = self.card
         kept = _("No setting of the card is changed.")
+        if self.form.sets_something:
+            kept = _("Settings of the card are changed and put back; you are asked before.")
         stops = _(
             "The load stops by itself 3 °C before the core slows down, on an XID, on a fan that stands still, or when "
             "telemetry falls silent."

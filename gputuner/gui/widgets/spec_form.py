@@ -53,6 +53,11 @@ class Form(QWidget):
             return err
         return None
 
+    @property
+    def sets_something(self) -> bool:
+        """Whether what it asks for changes settings of the card."""
+        return False
+
     def values(self) -> dict[str, object]:
         """The values by field name; a form without controls has none."""
         return {}

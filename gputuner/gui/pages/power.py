@@ -1,0 +1,104 @@
+# pyright: standard
+"""The page Power: what a lower power limit or clock costs and saves, with a question before anything is set."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+
+from gputuner.experiments.power_dial import dial_of
+from gputuner.gui.live import Live
+from gputuner.gui.pages.experiment_page import ExperimentPage, PageKind
+from gputuner.gui.run_state import Phase, RunState
+from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.power_form import CLOCKS, PowerForm
+from gputuner.language import sentences
+from gputuner.language.words import _
+from gputuner.model.cards import CardInfo
+
+if TYPE_CHECKING:
+    from gputuner.gui.pages.result_view import ResultView
+
+
+class PowerPage(ExperimentPage):
+    """A sweep, its visits as they come, and its answers."""
+
+    def __init__(
+        self, theme: Theme, spec_type: type[object], live: Live, state: RunState, trainings: Sequence[str]
+    ) -> None:
+        kind = PageKind(
+            title=_("Power"),
+            about=_(
+                "A power sweep tells which limit costs little speed, which needs the least energy per sample, and "
+                "above which more watts change nothing. Nothing is set unless you choose it in the form."
+            ),
+            make_result=_result,
+        )
+        self.form = PowerForm(theme, spec_type, trainings)
+        self.question: QMessageBox | None = None
+        super().__init__(theme, kind, self.form, live, state)
+
+    @property
+    def can_start(self) -> bool:
+        """True if Start would do something: a processor's limits are not changed."""
+        card = self.setup.card
+        return super().can_start and card is not None and not card.info.is_cpu
+
+    def start(self) -> None:
+        """Start with what the form says; before anything is set it is asked."""
+        card = self.setup.card
+        if not self.can_start or card is None:
+            return
+        if not self.form.sets_something:
+            super().start()
+            return
+        if self.question is None:
+            box = QMessageBox(QMessageBox.Icon.Warning, _("Power"), self._warning(card.info), parent=self)
+            box.setWindowModality(Qt.WindowModality.WindowModal)
+            go = box.addButton(_("Set and sweep"), QMessageBox.ButtonRole.AcceptRole)
+            stay = box.addButton(_("Change nothing"), QMessageBox.ButtonRole.RejectRole)
+            box.setDefaultButton(stay)
+            box.setEscapeButton(stay)
+            box.finished.connect(lambda _code: self._answered(allowed=box.clickedButton() is go))
+            self.question = box
+            box.open()
+
+    def _answered(self, *, allowed: bool) -> None:
+        box, self.question = self.question, None
+        if box is not None:
+            box.deleteLater()
+        if allowed:
+            super().start()
+
+    def _warning(self, card: CardInfo) -> str:
+        """What will be set, and that it is put back."""
+        clocks = self.form.sets.currentData() == CLOCKS
+        dial = dial_of(card, clocks=clocks)
+        span = "" if dial is None else f"{dial.low:.0f} … {dial.high:.0f} {dial.unit}"
+        words = (
+            _("The highest clock of {card} will be locked to several values")
+            if clocks
+            else _("The power limit of {card} will be set to several values")
+        )
+        told = [words.format(card=card.title) + (f" ({span})." if span else ".")]
+        told.append(
+            _("What was found is put back when the sweep ends, is stopped or fails, and when this program is killed.")
+        )
+        if clocks:
+            told.append(_("No driver tells what clocks are locked to: a lock set by another program would be lost."))
+        else:
+            told.append(_("Nothing above the limit that stands now is set."))
+        return "\n\n".join(told)
+
+    def _message(self) -> tuple[str, str, str]:
+        card = self.setup.card
+        if self._state.phase is Phase.IDLE and card is not None and card.info.is_cpu:
+            return _("No card to measure"), sentences.error("power_needs_card"), ""
+        return super()._message()
+
+
+def _result(theme: Theme) -> "ResultView":
+    from gputuner.gui.pages.power_result import power_result
+
+    return power_result(theme)
