@@ -169,27 +169,31 @@ def session_choice(summary: SessionSummary) -> str:
     return " · ".join(parts)
 
 
-def comparison_cells(differences: Sequence[Difference]) -> list[tuple[str, list[Cell]]]:
-    """A row of the table for each: the names, values and verdicts that ``sessions compare`` writes."""
+def comparison_cells(differences: Sequence[Difference], *, signs: bool = False) -> list[tuple[str, list[Cell]]]:
+    """A row of the table for each: the names, values and verdicts that ``sessions compare`` writes.
+
+    ``signs``: of the verdict only its sign is shown.
+    """
     rows = comparison_table(differences, "", "").rows
     return [
-        (each.after.id, _cells(each, of, verdict))
+        (each.after.id, _cells(each, of, verdict, signs))
         for each, (_figure, of, *_values, verdict) in zip(differences, rows, strict=True)
     ]
 
 
-def _cells(each: Difference, of: str, verdict: str) -> list[Cell]:
+def _cells(each: Difference, of: str, verdict: str, signs: bool) -> list[Cell]:
     first = each.before
     known = "benchmark" in first.extra
     name = benchmark_words(benchmark_of(first), first.metric) if known else sentences.metric(first.metric)
     whole = f"{name}, {of}" if of else name
     sides = ((_("before"), first), (_("after"), each.after))
     before, after = (f"{side}: {sentences.point_value(point)}" for side, point in sides)
-    hint = f"{whole}\n{before}\n{after}"
+    hint = f"{whole}\n{before}\n{after}\n{verdict}"
+    told = MARKS[each.verdict] if signs else f"{MARKS[each.verdict]} {verdict}"
     return [
         Cell(brief_words(first) if known else whole, hint),
         Cell(value_words(each.before), hint, True),
         Cell(value_words(each.after), hint),
         Cell(changed_words(each).replace("-", "\u2212"), hint),
-        Cell(f"{MARKS[each.verdict]} {verdict}", hint, each.verdict not in CHANGED),
+        Cell(told, hint, each.verdict not in CHANGED),
     ]

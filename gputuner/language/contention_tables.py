@@ -29,7 +29,7 @@ def alone_table(points: Sequence[Point]) -> Table:
         if point.metric in RATES and point.params.get("phase") in SOLO:
             groups.setdefault(job(point.workload, point.params), []).append(point)
     rows = [(name, *_alone(found)) for name, found in groups.items()]
-    headers = (_("job"), _("rate alone"), _("runs"), _("they differ by"), _("memory"), _("power"))
+    headers = (_("job"), _("rate alone"), _("solo runs"), _("they differ by"), _("memory"), _("power"))
     return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5), wraps=(0,), least=(5, 4, 2))
 
 

@@ -256,7 +256,8 @@ RATIOS = frozenset(
 
 def step(label: str, params: Mapping[str, Scalar]) -> str:
     """What a step does and to what."""
-    label = f"{label}:plain" if label in MIXED and "jobs" not in params else label
+    plain = f"{label}:plain"
+    label = plain if plain in STEPS and "jobs" not in params else label
     name = fill(STEPS[label], params) if label in STEPS else label.replace("_", " ")
     of_what = settings({name: entry for name, entry in params.items() if label not in MIXED or name in MIXED[label]})
     return _("{what}: {of}").format(what=name, of=of_what) if of_what else name

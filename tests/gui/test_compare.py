@@ -79,3 +79,19 @@ def test_without_an_earlier_session_it_says_so(opened, qtbot):
     assert view.chooser.count() == 1
     assert "no earlier session of this kind" in view.said.text()
     assert view.table.rows.cells == []
+
+
+def test_in_a_small_window_a_figure_keeps_its_name(opened, qtbot):
+    view, _ports = opened
+    view.chooser.setCurrentIndex(1)
+    view.chooser.activated.emit(1)
+    qtbot.waitUntil(lambda: bool(view.differences))
+    table, window = view.table, view.window()
+    assert not table.isColumnHidden(1)
+    assert table.columnWidth(0) >= 180
+    assert " " in table.rows.cells[0][4].text
+    window.resize(1060, 680)
+    qtbot.waitUntil(lambda: table.isColumnHidden(1))
+    assert table.columnWidth(0) >= 180
+    assert [len(row[4].text) for row in table.rows.cells] == [1] * len(table.rows.cells), "the sign alone"
+    assert "better" in table.rows.cells[0][4].hint

@@ -1,9 +1,13 @@
 """A stored session in few words."""
 
+import importlib
+import pkgutil
 from datetime import datetime
 
 import pytest
 
+import gputuner.experiments
+from gputuner.gui.pages.sessions import experiment_words
 from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
 from gputuner.model.events import Outcome
 
@@ -42,3 +46,13 @@ def test_what_did_not_come_to_its_end_is_marked(invented, outcome, running, mark
 def test_cards_are_told_apart_by_what_differs():
     assert card_words(["GeForce RTX 4090 48GB (modded)"]) == "RTX 4090 48GB mod"
     assert card_words(["NVIDIA H200", "NVIDIA H200", "GeForce RTX 3090"]) == "2 × H200, RTX 3090"
+
+
+def test_every_experiment_has_a_name_for_people():
+    """A session's kind is never told by the name that programs use."""
+    found = pkgutil.iter_modules(gputuner.experiments.__path__, "gputuner.experiments.")
+    kinds = [kind for each in found for kind in vars(importlib.import_module(each.name)).values()]
+    own = [kind for kind in kinds if isinstance(kind, type) and kind.__module__.startswith("gputuner.experiments")]
+    names = {kind.name for kind in own if isinstance(getattr(kind, "name", None), str)}
+    assert {"contend", "cooling", "power", "health", "try"} <= names
+    assert [name for name in sorted(names) if experiment_words(name) == name] == []

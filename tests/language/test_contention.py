@@ -3,9 +3,9 @@
 import pytest
 
 from gputuner.analysis.contention_claim import Claim
-from gputuner.language import contention, contention_tables
+from gputuner.language import contention, contention_tables, steps
 from gputuner.language.advice import advice_action, advice_title, advice_why
-from gputuner.language.contention_words import ADVICE, CAUSES, MODES
+from gputuner.language.contention_words import ADVICE, CAUSES, MODES, STEPS
 from gputuner.language.words import set_language
 from gputuner.model.advice import Advice, Confidence
 from gputuner.model.points import Conditions, Point, Spread
@@ -20,6 +20,16 @@ def test_a_mix_counts_what_is_alike():
 def test_a_job_by_its_figures():
     params = {"batch": 16, "precision": "bf16", "mix": "a+b", "mode": "mps", "job": 1, "jobs": 2, "phase": "together"}
     assert contention.job("edsr", params) == "EDSR, batch 16, BF16"
+
+
+@pytest.mark.parametrize("label", sorted(STEPS))
+def test_a_step_of_several_jobs_is_told_without_its_label(label):
+    """As the plan names it before anything is known of its jobs, and as it runs."""
+    for params in ({}, {"jobs": 2, "probe": "dram", "dial": 0.5}):
+        told = steps.step(label.partition(":")[0], params)
+        assert "_" not in told
+        assert ":plain" not in told
+        assert not told.startswith("contend")
 
 
 @pytest.mark.parametrize(("name", "words"), [*MODES.items(), *CAUSES.items()])

@@ -27,6 +27,15 @@ def test_every_state_has_a_word_of_its_own():
     assert len(set(said)) == len(said)
 
 
+def test_a_running_job_is_no_count_of_runs():
+    """One English word, two Chinese ones."""
+    set_language("zh_CN")
+    try:
+        assert words.state(JobState.RUNNING) == "运行中"
+    finally:
+        set_language("en")
+
+
 def test_c073_who_holds_what_is_said():
     held = {"others_bytes": 18432 * MIB, "kept_bytes": 0, "holder": "blender", "pid": 77, "holder_bytes": 18432 * MIB}
     assert words.told(memory(**held)) == (

@@ -23,9 +23,11 @@ from gputuner.model.errors import GputunerError
 from gputuner.model.fingerprint import TorchFingerprint
 
 LEAST_ROWS = 4
-NARROW = 760
-"""Below this width in pixels the table has no column for the earlier value (hovering over a row tells it)."""
-BEFORE = 1
+NARROW, NARROWEST = 640, 560
+"""Below these widths in pixels the table has no column for the earlier value, and of the verdict only its sign
+(hovering over a row tells both)."""
+BEFORE, VERDICT = 1, 4
+VERDICT_CHARACTERS, SIGN_CHARACTERS = 17, 2
 
 
 class CompareView(QWidget):
@@ -55,7 +57,7 @@ class CompareView(QWidget):
             Column(_("before"), 13, right=True),
             Column(_("after"), 13, right=True),
             Column(_("change (+ better)"), 21, right=True),
-            Column(_("verdict"), 17),
+            Column(_("verdict"), VERDICT_CHARACTERS),
         ]
         self.table = Table(theme, columns, _("comparison"), row_height=22)
         self._build()
@@ -91,9 +93,19 @@ class CompareView(QWidget):
         self._others.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the earlier value out of a narrow table."""
+        """Leave the earlier value, then the words of the verdict out of a narrow table: the figure's name stays."""
         super().resizeEvent(event)
         self.table.setColumnHidden(BEFORE, self.width() < NARROW)
+        self.table.set_characters(VERDICT, SIGN_CHARACTERS if self._signs else VERDICT_CHARACTERS)
+        self._show_rows()
+
+    @property
+    def _signs(self) -> bool:
+        return self.width() < NARROWEST
+
+    def _show_rows(self) -> None:
+        self.table.rows.columns[VERDICT] = Column("" if self._signs else _("verdict"), 0)
+        self.table.rows.show_rows(comparison_cells(telling(self.differences), signs=self._signs))
 
     def show_facts(self, facts: RunFacts) -> None:
         """Compare this session; another one starts without a counterpart."""
@@ -165,7 +177,7 @@ class CompareView(QWidget):
         if not compared:
             self.differences, self._differs = (), ()
         shown = telling(self.differences)
-        self.table.rows.show_rows(comparison_cells(shown))
+        self._show_rows()
         self._frame.setVisible(bool(shown))
         self.copy_button.setEnabled(bool(self.differences))
         self.headline.setText(headline(self.differences))

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from gputuner.gui.pages.session_detail import SessionDetail
 
 
-LIST_LEAST, LIST_MOST = 380, 540
-"""Width of the list in pixels."""
+LIST_WIDTH, LIST_NARROW = 380, 330
+"""Width of the list in pixels, also where the page is narrow: what a session holds gets the rest."""
+LENGTH = 3
+"""The column that a narrow list is without; it is told on hover."""
 WIDE = 1240
 """From this width of the page on (pixels) the title has room beside the buttons."""
 
@@ -112,9 +114,7 @@ class SessionsPage(QWidget):
         head.addWidget(self._confirmation())
         self._said = label("", "muted", wrap=True)
         head.addWidget(self._said)
-        list_frame = card()
-        list_frame.setMinimumWidth(LIST_LEAST)
-        list_frame.setMaximumWidth(LIST_MOST)
+        self._list = list_frame = card()
         inside = QVBoxLayout(list_frame)
         inside.setContentsMargins(4, 4, 4, 4)
         inside.addWidget(self.table)
@@ -129,8 +129,8 @@ class SessionsPage(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(16, 10, 16, 12)
         layout.setSpacing(8)
-        layout.addWidget(list_frame, 2)
-        layout.addLayout(self._right, 3)
+        layout.addWidget(list_frame)
+        layout.addLayout(self._right, 1)
         self._show_head()
 
     def _button(self, words: str, hint: str, act: Callable[[], object], keys: str) -> QPushButton:
@@ -162,10 +162,12 @@ class SessionsPage(QWidget):
         self.refresh_wanted.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Buttons beside the title, or below it where both would be cut."""
+        """Buttons beside the title, or below it where both would be cut; a narrow page has a narrow list."""
         super().resizeEvent(event)
-        direction = QBoxLayout.Direction
-        self._head_row.setDirection(direction.LeftToRight if self.width() >= WIDE else direction.TopToBottom)
+        direction, wide = QBoxLayout.Direction, self.width() >= WIDE
+        self._head_row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
+        self._list.setFixedWidth(LIST_WIDTH if wide else LIST_NARROW)
+        self.table.setColumnHidden(LENGTH, not wide)
 
     def load_plots(self) -> None:
         """Load the drawing library and put the pictures in (once)."""
@@ -336,9 +338,9 @@ def _row(entry: SessionEntry) -> list[Cell]:
         why = sentences.error(entry.error) if entry.error else ""
         name = Cell(entry.path.name + outside, why, True)
         return [Cell(numbers.MISSING, why, True), Cell("", why), name, Cell("", why)]
-    hint = f"{_entry_about(entry)}\n{entry.path}" if entry.outside else _entry_about(entry)
     mark = "" if summary.origin is Origin.MEASURED else "▨ "
     length = _("runs now") if summary.running else numbers.clock(summary.duration_s)
+    hint = "\n".join([_entry_about(entry), length, *([str(entry.path)] if entry.outside else [])])
     ended = " ".join(part for part in (outcome_mark(summary), length) if part)
     return [
         Cell(started_briefly(summary), hint),
@@ -350,31 +352,21 @@ def _row(entry: SessionEntry) -> list[Cell]:
 
 def experiment_words(name: str) -> str:
     """The name of an experiment for people."""
-    match name:
-        case "tune":
-            return _("Tune")
-        case "record":
-            return _("Record")
-        case "bench":
-            return _("Benchmarks")
-        case "batch":
-            return _("Training")
-        case "try":
-            return _("Advice tried")
-        case "switches":
-            return _("Switches")
-        case "numerics":
-            return _("Numerics")
-        case "watch":
-            return _("Watch")
-        case "contend":
-            return _("Share")
-        case "cooling":
-            return _("Cooling")
-        case "power":
-            return _("Power")
-        case _:
-            return question_words().get(name, name)
+    words = {
+        "tune": _("Tune"),
+        "record": _("Record"),
+        "bench": _("Benchmarks"),
+        "batch": _("Training"),
+        "try": _("Advice tried"),
+        "switches": _("Switches"),
+        "numerics": _("Numerics"),
+        "watch": _("Watch"),
+        "contend": _("Share"),
+        "cooling": _("Cooling"),
+        "power": _("Power"),
+        "health": _("Health"),
+    }
+    return (question_words() | words).get(name, name)
 
 
 def _session_title(summary: SessionSummary) -> str:

@@ -117,13 +117,17 @@ class Table(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
-        digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
         for number, column in enumerate(columns):
             if column.width:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
-                self.setColumnWidth(number, column.width * digit + 14)
+                self.set_characters(number, column.width)
             else:
                 header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
+
+    def set_characters(self, column: int, width: int) -> None:
+        """Make a column as wide as so many digits."""
+        digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
+        self.setColumnWidth(column, width * digit + 14)
 
     def show_key(self, key: str, last: bool = False) -> None:
         """Scroll so that the row of ``key`` is the first (or the last) that is seen."""
