@@ -11,6 +11,8 @@ ALARMING = ("ecc_uncorrected", "remapped_rows")
 """Counters that no healthy card moves within a test."""
 BROKEN = ("lost", "wrong_result")
 """Ends of a stage that are the card's fault."""
+DEADLY = ("safety_xid", "safety_card_lost", "card_lost")
+"""Errors with which a run ends that are the card's fault."""
 NOT_AS_SOLD = ("other_card", "less_memory")
 
 
@@ -28,11 +30,16 @@ def stress_verdict(*, started: bool, died: bool, done: int, errors: int) -> Verd
     return "pass" if started and done > 0 else "not_tested"
 
 
-def verdict(points: Sequence[Point]) -> Verdict:
-    """The verdict on a card from the figures of a health test; what was never tested is never called good."""
+def verdict(points: Sequence[Point], error: str | None = None) -> Verdict:
+    """The verdict on a card from the figures of a health test; what was never tested is never called good.
+
+    Args:
+        points: what the run told.
+        error: code of the error that ended it; None: it came to its end, or is still at its last step.
+    """
     errors = sum(abs(int(p.value)) for p in points if p.metric in ERRORS)
     stages = [p for p in points if p.metric == "health_stage"]
-    died = any(p.params.get("outcome") in BROKEN for p in stages)
+    died = error in DEADLY or any(p.params.get("outcome") in BROKEN for p in stages)
     alarmed = any(p.metric == "counter_change" and p.params["counter"] in ALARMING and p.value > 0 for p in points)
     tested = [p for p in points if p.metric == "vram_errors" and int(p.extra.get("checked_bytes", 0)) > 0]
     found = stress_verdict(
@@ -41,9 +48,14 @@ def verdict(points: Sequence[Point]) -> Verdict:
         done=sum(int(p.extra["checked_bytes"]) for p in tested),
         errors=errors,
     )
-    if found == "pass" and (any(p.params.get("outcome") != "done" for p in stages) or not _burned(points)):
-        return "incomplete"
-    return found
+    return "incomplete" if found == "pass" and not _whole(points, stages) else found
+
+
+def _whole(points: Sequence[Point], stages: Sequence[Point]) -> bool:
+    """Whether all stages came to their end: the coverage is told after the last."""
+    if any(p.params.get("outcome") != "done" for p in stages):
+        return False
+    return any(p.metric == "vram_coverage" for p in points) and _burned(points)
 
 
 def _burned(points: Sequence[Point]) -> bool:

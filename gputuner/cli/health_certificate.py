@@ -12,9 +12,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from gputuner.analysis.health import as_sold, verdict
+from gputuner.analysis.health import as_sold
 from gputuner.cli import document
 from gputuner.cli.experiment import Finished
+from gputuner.cli.health import told_verdict
 from gputuner.language import health, sentences
 from gputuner.language.tables import Table
 from gputuner.language.words import _
@@ -77,7 +78,7 @@ def certificate(each: Finished) -> dict[str, Any]:
         "run_id": found.run_id,
         "origin": card.origin.value,
         "outcome": each.outcome.value,
-        "verdict": verdict(found.points),
+        "verdict": told_verdict(each),
         "as_sold": as_sold(found.points),
         "started": datetime.fromtimestamp(started.unix_s, UTC).isoformat(timespec="seconds") if started else None,
         "gputuner": started.version if started else None,
@@ -107,7 +108,7 @@ def fingerprint(body: Mapping[str, Any]) -> str:
 def page(each: Finished, body: Mapping[str, Any]) -> str:
     """The certificate as one page of HTML that needs nothing else."""
     points = each.found.points
-    told = verdict(points)
+    told = told_verdict(each)
     kind = "pass" if told == "pass" and body["as_sold"] else "fail"
     lines = [_("Health: {verdict}.").format(verdict=health.verdict(told))]
     lines += [

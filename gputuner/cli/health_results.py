@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gputuner.analysis.health import verdict
 from gputuner.cli import document, results
 from gputuner.cli.again import advise_command
 from gputuner.cli.experiment import Finished, run_document
+from gputuner.cli.health import told_verdict
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.language import health
@@ -20,7 +20,7 @@ def tell(
     """Show, or write, what the tests found and where the certificates lie."""
     if output.json:
         body = run_document(origin, name, ended)
-        body["verdicts"] = [{"card": each.cards[0].uuid, "verdict": verdict(each.found.points)} for each in ended]
+        body["verdicts"] = [{"card": each.cards[0].uuid, "verdict": told_verdict(each)} for each in ended]
         body["certificates"] = [str(path) for path in files]
         document.write(body, output.out)
         return
@@ -44,7 +44,7 @@ def _show(output: Output, each: Finished, options: Options, origin: Origin) -> N
     for line in health.memory_lines(points):
         output.line(line)
     output.heading(_("Verdict"))
-    output.line(_("Health: {verdict}.").format(verdict=health.verdict(verdict(points))))
+    output.line(_("Health: {verdict}.").format(verdict=health.verdict(told_verdict(each))))
     for point in points:
         if point.metric == "identity_verdict":
             output.line(_("Identity: {verdict}.").format(verdict=health.identity(point)))

@@ -39,6 +39,7 @@ def point(metric, value, params=None, **extra):
 
 TESTED = point("vram_errors", 0.0, {"pass": "random"}, checked_bytes=2**30)
 BURNED = point("burn_errors", 0.0, products=10)
+COVERED = point("vram_coverage", 0.97)
 DONE = point("health_stage", 9.0, {"outcome": "done"})
 
 
@@ -48,19 +49,29 @@ DONE = point("health_stage", 9.0, {"outcome": "done"})
         ([], "not_tested"),
         ([BURNED, DONE], "not_tested"),
         ([point("vram_errors", 0.0, {"pass": "random"}, checked_bytes=0), BURNED, DONE], "not_tested"),
-        ([TESTED, BURNED, DONE], "pass"),
-        ([TESTED, DONE], "incomplete"),
+        ([TESTED, BURNED, DONE, COVERED], "pass"),
+        ([TESTED, BURNED, DONE], "incomplete"),
+        ([TESTED, DONE, COVERED], "incomplete"),
         ([TESTED, BURNED, point("health_stage", 1.0, {"outcome": "out_of_memory"})], "incomplete"),
         ([TESTED, BURNED, point("health_stage", 1.0, {"outcome": "lost"})], "fail"),
         ([TESTED, BURNED, point("health_stage", 1.0, {"outcome": "wrong_result"})], "fail"),
         ([TESTED, BURNED, DONE, point("vram_errors", 1.0, {"pass": "address"}, checked_bytes=1)], "fail"),
         ([TESTED, DONE, point("burn_errors", 1.0, products=5)], "fail"),
         ([TESTED, BURNED, DONE, point("counter_change", 1.0, {"counter": "ecc_uncorrected"})], "fail"),
-        ([TESTED, BURNED, DONE, point("counter_change", 4.0, {"counter": "pcie_replays"})], "pass"),
+        ([TESTED, BURNED, DONE, COVERED, point("counter_change", 4.0, {"counter": "pcie_replays"})], "pass"),
     ],
 )
 def test_the_verdict_on_a_card(points, told):
     assert verdict(points) == told
+
+
+@pytest.mark.parametrize(
+    ("error", "told"), [("safety_xid", "fail"), ("safety_card_lost", "fail"), ("cancelled", "pass"), (None, "pass")]
+)
+def test_a_card_whose_driver_gave_up_failed(error, told):
+    assert verdict([TESTED, BURNED, DONE, COVERED], error) == told
+    if error == "safety_xid":
+        assert verdict([], error) == "fail"
 
 
 def test_another_card_is_not_as_sold_and_slower_memory_is_a_question():

@@ -7,6 +7,7 @@ import pytest
 from gputuner.analysis.health import as_sold, verdict
 from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.engine.engine import Engine
+from gputuner.engine.options import Options
 from gputuner.experiments.health import Health
 from gputuner.experiments.health_stages import BURN_IN, KEEP_SHARE, USUAL
 from gputuner.model.errors import UsageError
@@ -117,13 +118,35 @@ def test_wrong_products_fail_a_card_whose_memory_is_sound(started: Start):
     assert "health.compute" in advice(events)
 
 
-def test_a_card_that_is_lost_on_the_way_keeps_what_was_tested_and_fails_or_is_untested(started: Start):
+def test_a_card_that_is_lost_on_the_way_fails_and_keeps_what_was_tested(started: Start):
     events = started((70.0, "lost", {})).run(Health(minutes=3.0))
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert last.exit_code != 0
     assert of(events, "vram_errors")
-    assert verdict(points(events)) != "pass"
+    assert verdict(points(events), last.error_code) == "fail"
+
+
+def test_an_xid_on_the_way_fails_the_card(started: Start):
+    events = started((70.0, "xid", {"xid": 48})).run(Health(minutes=3.0))
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert verdict(points(events), last.error_code) == "fail"
+
+
+def test_cancelled_it_keeps_what_was_tested_and_is_incomplete(started: Start):
+    made = started()
+    events: list[Event] = []
+    under_way = made.engine.start(Health(minutes=3.0), Options(cards=(made.model.uuid,)))
+    for event in under_way:
+        events.append(event)
+        if isinstance(event, PointMeasured) and event.point.metric == "burn_errors":
+            under_way.cancel()
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome is Outcome.CANCELLED
+    assert {p.params["heat"] for p in of(events, "vram_errors")} == {"cold"}
+    assert verdict(points(events), last.error_code) == "incomplete"
 
 
 def test_another_card_than_was_sold_is_told(started: Start):
