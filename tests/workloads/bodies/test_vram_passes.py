@@ -164,16 +164,17 @@ def test_a_lost_write_is_told_as_what_stood_there():
     assert (seen.words, seen.stale, seen.aliased, seen.up, seen.down) == (1, 1, 0, 0, 0)
 
 
-def test_a_memory_that_is_wrong_everywhere_ends_soon_and_is_counted():
+def test_a_memory_that_is_wrong_everywhere_ends_soon_and_is_counted(monkeypatch):
     """All rows behind a smaller memory's end: more than are looked at one by one."""
-    blocks = (272, 272)
-    shared = {word + 272 * ROW_WORDS: word for word in range(272 * ROW_WORDS)}
+    monkeypatch.setattr("gputuner.workloads.bodies.vram_passes.MOST_ROWS", 20)
+    blocks = (48, 48)
+    shared = {word + 48 * ROW_WORDS: word for word in range(48 * ROW_WORDS)}
     memory = FaultyMemory(blocks, aliases=shared)
     made = Passes(memory, heat="cold", hold_s=0.0, hold=lambda *_: None, seed=1)
     part = next(iter(made.parts(Pace(measure_s=0.0, left_s=lambda: 0.0, stopped=lambda: False))))
-    assert part.notes["bad_rows"] == 272
-    assert part.notes["errors"] >= 272
-    assert {source - offset for offset, source, _ in aliases(part)} == {272 * ROW_BYTES}
+    assert part.notes["bad_rows"] == 48
+    assert part.notes["errors"] >= 48
+    assert {source - offset for offset, source, _ in aliases(part)} == {48 * ROW_BYTES}
 
 
 @pytest.mark.parametrize("after", [0, 4, 9])
