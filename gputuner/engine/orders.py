@@ -8,6 +8,8 @@ from gputuner.model.steps import Mode, Together, Trial, Work
 
 TOGETHER = "together"
 """The workload's name of several jobs in one process."""
+REWARM_S = 0.5
+"""Jobs beside others run so long untimed after the barrier: those that came first idled there, and the clock fell."""
 
 
 def of_work(work: Work, trial_id: str, seed: int, cap_bytes: int | None) -> dict[str, Any]:
@@ -32,11 +34,12 @@ def of_streams(step: Together, trial_id: str, seed: int, cap_bytes: int | None) 
     longest = max(step.works, key=lambda work: work.budget_s)
     jobs = [of_work(work, f"{trial_id}.{place}", seed, None) for place, work in enumerate(step.works, start=1)]
     priorities = step.priorities or (0,) * len(jobs)
+    warm = {"rewarm_s": REWARM_S} if len(jobs) > 1 else {}
     return {
         **of_work(longest, trial_id, seed, cap_bytes),
         "workload": TOGETHER,
         "params": {},
-        "jobs": [{**job, "priority": priority} for job, priority in zip(jobs, priorities, strict=True)],
+        "jobs": [{**job, **warm, "priority": priority} for job, priority in zip(jobs, priorities, strict=True)],
     }
 
 
@@ -49,9 +52,14 @@ def noted(trial: Trial, step: Together, mode: Mode, job: int) -> Trial:
 
 
 def shared(step: Together, mode: Mode, workers: Sequence[str]) -> Mapping[str, Any]:
-    """How the jobs in these workers share the card; simulated workers go by it. Empty: in time slices."""
+    """What each of the jobs in these workers is told of the others.
+
+    How long it runs before it is timed, and how they share the card where not in time slices (simulated workers go by
+    it).
+    """
+    warm: dict[str, Any] = {"rewarm_s": REWARM_S} if len(workers) > 1 else {}
     if mode != "mps":
-        return {}
+        return warm
     percentages = step.thread_percentages or (100,) * len(workers)
     shares = {worker: percent / 100 for worker, percent in zip(workers, percentages, strict=True)}
-    return {"sharing": {"mode": mode, "thread_shares": shares}}
+    return {**warm, "sharing": {"mode": mode, "thread_shares": shares}}

@@ -16,6 +16,7 @@ import torch
 
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.failures import UnsupportedError
 from gputuner.workloads.bodies.precision import switch_tf32
 
 PRODUCT, TENSOR_PRODUCT = 1024, 2048
@@ -24,7 +25,9 @@ BEYOND_CACHE = 4
 WITHIN_CACHE = 0.5
 LEAST_CACHE_BYTES = 4 << 20
 """Where the size of the last cache is not known or tiny."""
-LEAST_STREAM_BYTES, MOST_ON_PROCESSOR_BYTES = 256 << 20, 128 << 20
+LEAST_STREAM_BYTES = 256 << 20
+MOST_OF_FREE = 0.5
+"""Of a processor's free memory."""
 CHUNK_BYTES, PROCESSOR_CHUNK_BYTES = 32 << 20, 4 << 20
 """Of one copy: 16 µs on an H200, 80 µs at 800 GB/s."""
 LINK_BYTES = 8 << 20
@@ -50,15 +53,21 @@ class Product:
 
 
 class Stream:
-    """A copy that goes on through two arrays, a piece a pass."""
+    """A copy that goes on through two arrays, a piece a pass; together at least four last caches.
+
+    Raises:
+        UnsupportedError: a processor's memory has no room for so much; less would be a probe of the cache.
+    """
 
     def __init__(self, device: Device, seed: int) -> None:
         cpu = device.name == "cpu"
         cache = max(device.cache_bytes, LEAST_CACHE_BYTES)
-        whole = max(BEYOND_CACHE * cache, LEAST_STREAM_BYTES)
-        whole = min(whole, MOST_ON_PROCESSOR_BYTES) if cpu else whole
+        whole = BEYOND_CACHE * cache if cpu else max(BEYOND_CACHE * cache, LEAST_STREAM_BYTES)
+        free = device.free_bytes() if cpu else None
+        if free is not None and whole > MOST_OF_FREE * free:
+            raise UnsupportedError(f"{whole >> 20} MiB, four times the last-level cache, do not fit into memory")
         piece = PROCESSOR_CHUNK_BYTES if cpu else CHUNK_BYTES
-        count = max(2, whole // 2 // piece)
+        count = max(2, -(-whole // (2 * piece)))
         self._source = torch.ones(count, piece // 4, device=device.name)
         self._target = torch.zeros_like(self._source)
         self._at, self._count = 0, count

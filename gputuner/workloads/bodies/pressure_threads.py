@@ -4,11 +4,12 @@ Digests of a buffer that stays in a core's own cache; Python's lock is not held 
 """
 
 import hashlib
-import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 
 from gputuner.workloads.bodies.body import Fact, Probe
+from gputuner.workloads.bodies.host_use import allowed_cores
 
 BLOCK = bytes(64 << 10)
 THREADS_PER_CORE = 2.0
@@ -17,11 +18,8 @@ TIMED_BLOCKS = 50
 
 
 def cores() -> int:
-    """Cores that this process may use."""
-    try:
-        return max(1, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+    """Cores that this process may keep busy: by affinity and by the quota of its control group, rounded up."""
+    return max(1, ceil(allowed_cores()))
 
 
 def digests(count: int) -> None:

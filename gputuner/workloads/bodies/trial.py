@@ -1,4 +1,4 @@
-"""One trial: set up, warm up, wait at the barrier, measure, check.
+"""One trial: set up, warm up, wait at the barrier (beside others: run untimed again), measure, check.
 
 What is timed: *windows*, each a batch of iterations, end to end without gaps from ``t0_ns`` on, so that the start of
 window i is ``t0_ns`` + iterations per window × the sum of the entries before it.
@@ -61,6 +61,8 @@ class Request:
     """After the warm-up also what comes seldom in a training, where the body knows of such (``body.soak``)."""
     memory_cap_bytes: "int | None" = None
     """Less than the worker's own cap where several trials share the card."""
+    rewarm_s: float = 0.0
+    """So long it runs after the barrier before it is timed."""
 
     @classmethod
     def from_message(cls, message: dict[str, Any]) -> "Request":
@@ -77,6 +79,7 @@ class Request:
             seed=int(message.get("seed", 0)),
             soak=bool(message.get("soak", False)),
             memory_cap_bytes=message.get("memory_cap_bytes"),
+            rewarm_s=float(message.get("rewarm_s", 0.0)),
         )
 
 
@@ -162,6 +165,7 @@ class Trial:
             self._check_stop()
             self._notes["soaked"] = cast("Soaked", body).soak()
         self._arm()
+        self._rewarm(body, iteration_s)
         return self._measure(body, iteration_s, steady)
 
     def _left_s(self) -> float:
@@ -208,7 +212,27 @@ class Trial:
         self._control.send({"kind": "armed", "id": self._request.id})
         if not self._control.wait_for_go():
             raise StoppedError
-        self._deadline += time.monotonic() - waiting
+        waited_s = time.monotonic() - waiting
+        self._notes["barrier_wait_s"] = round(waited_s, 4)
+        self._deadline += waited_s
+
+    def _rewarm(self, body: Body, iteration_s: float) -> None:
+        """Run untimed after the barrier, where the trial is asked to: the card has idled there, and its clock fell.
+
+        Every job of a barrier is asked, so that all begin to measure together, whoever came last.
+        """
+        if self._request.rewarm_s <= 0 or self._request.warmup_s == 0:  # a cold burst is meant to be cold
+            return
+        start = time.monotonic()
+        windows = self._device.windows(WARM_WINDOW_S)
+        count = iterations_for(WARM_WINDOW_S, iteration_s)
+        while time.monotonic() - start < self._request.rewarm_s:
+            self._check_stop()
+            windows.run(body.iterate, count)
+        windows.drain()
+        spent_s = time.monotonic() - start
+        self._notes["rewarmed_s"] = round(spent_s, 4)
+        self._deadline += spent_s
 
     def _measure(self, body: Body, iteration_s: float, steady: bool) -> dict[str, Any]:
         length_s = window_s(self._request.measure_s, burst=self._request.warmup_s == 0)

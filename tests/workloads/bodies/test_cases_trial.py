@@ -56,14 +56,19 @@ def clock(monkeypatch):
     return made
 
 
-def performed(clock, body, *, measure_s, warmup_s, say_s=0.0):
-    """The result; telling something takes ``say_s``."""
+def performed(clock, body, *, measure_s, warmup_s, say_s=0.0, wait_s=0.0, **more):
+    """The result; telling something takes ``say_s``, and the barrier opens after ``wait_s``."""
 
     def send(message):
         clock.now_s += say_s
 
-    request = Request(id="t", workload="none", params={}, measure_s=measure_s, budget_s=600.0, warmup_s=warmup_s)
-    control = Control(send=send, stopped=lambda: False, wait_for_go=lambda: True)
+    def wait():
+        clock.now_s += wait_s
+        return True
+
+    told = {"id": "t", "workload": "none", "measure_s": measure_s, "budget_s": 600.0, "warmup_s": warmup_s, **more}
+    request = Request.from_message(told)
+    control = Control(send=send, stopped=lambda: False, wait_for_go=wait)
     return Trial(request, CpuDevice(None), control).perform(lambda: body)
 
 
@@ -89,3 +94,24 @@ def test_c058_the_first_step_is_over_before_the_warm_up_clock_starts(clock):
 def test_c058_steps_that_still_become_faster_have_not_settled(clock):
     slow = [0.04 * 0.995**step for step in range(2000)]
     assert performed(clock, Body(clock, slow), measure_s=2.0, warmup_s=1.0)["steady"] is False
+
+
+def cooled(clock, warmup_s):
+    """After 8 s at a barrier the clock has fallen: the first 0.4 s of steps are slow again."""
+    seconds = [0.02] * 60 + [0.04] * 10 + [0.02]
+    return performed(
+        clock, Body(clock, seconds), measure_s=2.0, warmup_s=warmup_s, wait_s=8.0, barrier=True, rewarm_s=0.5
+    )  # fmt: skip
+
+
+def test_beside_others_what_the_barrier_cooled_is_not_timed(clock):
+    result = cooled(clock, 1.1)
+    assert max(result["iteration_s"]) == pytest.approx(0.02)
+    assert result["notes"]["barrier_wait_s"] == pytest.approx(8.0)
+    assert result["notes"]["rewarmed_s"] >= 0.5
+    alone = performed(clock, Body(clock, [0.02]), measure_s=2.0, warmup_s=1.1, barrier=True)
+    assert "rewarmed_s" not in alone["notes"]
+
+
+def test_a_cold_burst_stays_cold(clock):
+    assert "rewarmed_s" not in cooled(clock, 0.0)["notes"]

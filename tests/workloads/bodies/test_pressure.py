@@ -65,6 +65,11 @@ def test_threads_of_the_host_follow_the_dial():
         assert body.work == {"digests": 3.0 * threads}
 
 
+def test_threads_of_the_host_are_those_of_the_quota(monkeypatch):
+    monkeypatch.setattr("gputuner.workloads.bodies.pressure_threads.allowed_cores", lambda: 1.5)
+    assert Spinning(dial=1.0, burst_s=0.001, passes=1).notes()["spin_threads"] == 4
+
+
 def test_all_threads_work_in_an_iteration(monkeypatch):
     seen = set()
     body = Spinning(dial=1.0, burst_s=0.001, passes=1)
@@ -84,7 +89,7 @@ def test_a_stream_comes_back_only_after_all_of_it(device):
         stream.run()
     assert stream._at == 0
     assert float(stream._target.min()) == 1.0
-    assert stream.notes()["footprint_over_cache"] > 0
+    assert stream.notes()["footprint_over_cache"] >= 4
 
 
 def test_kernels_for_a_card_reach_what_they_press_on():
@@ -96,6 +101,41 @@ def test_kernels_for_a_card_reach_what_they_press_on():
     sweep.run()
     assert 4 * sweep._kept.numel() == Card.cache_bytes // 2
     assert BEYOND_CACHE == 4
+
+
+class Sized(CpuDevice):
+    """A processor with a last cache of a size, and memory that is free."""
+
+    def __init__(self, cache_mib: int, free_mib: int) -> None:
+        super().__init__(None)
+        self.cache_bytes, self._free_bytes = cache_mib << 20, free_mib << 20
+
+    def free_bytes(self) -> int | None:
+        return self._free_bytes
+
+
+@pytest.mark.parametrize("cache_mib", [1, 3, 33, 50])
+def test_a_stream_never_stays_in_the_cache(cache_mib):
+    """Its size is rounded up: 4 caches of 33 MiB are no multiple of two pieces."""
+    told = Stream(Sized(cache_mib, free_mib=64 << 10), 0).notes()["footprint_over_cache"]
+    assert told >= 4.0
+
+
+def test_pieces_of_a_card_are_rounded_up_too(monkeypatch):
+    """An RTX 4090 has 72 MiB: 288 MiB are 4.5 times two pieces of 32 MiB."""
+    made = []
+    monkeypatch.setattr("torch.ones", lambda count, width, **_: made.append(count) or __import__("torch").zeros(1))
+
+    class Card:
+        name, cache_bytes = "cuda", 72 << 20
+
+    assert Stream(Card(), 0).notes()["footprint_over_cache"] == pytest.approx(320 / 72, abs=0.01)
+    assert made == [5]
+
+
+def test_a_stream_that_does_not_fit_is_no_probe_of_memory():
+    with pytest.raises(UnsupportedError, match="last-level cache"):
+        Stream(Sized(256, free_mib=1500), 0)
 
 
 @pytest.mark.parametrize("probe", [probe for probe in PROBES if probe not in ON_PROCESSOR])
