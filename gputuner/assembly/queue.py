@@ -3,6 +3,7 @@
 Every call opens the database for itself, so calls may come from any thread at any time, beside other processes.
 """
 
+import os
 import shlex
 import signal
 import subprocess
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING
 from gputuner.analysis.placement import never_fits
 from gputuner.analysis.placement_room import Room
 from gputuner.assembly.children import child_command
+from gputuner.assembly.queue_standing import ended_now, left_behind, with_standing
 from gputuner.jobs import lease, opening, snapshot
 from gputuner.jobs.failure import log_tail
+from gputuner.jobs.marked import unmarked
 from gputuner.jobs.processes import send, start_mark
 from gputuner.jobs.store import JobStore
 from gputuner.model.cards import CardInfo
@@ -56,12 +59,13 @@ class Queue:
         """Nothing is opened or made yet."""
         self.data_dir = data_dir
 
-    def read(self, *, most_waiting: int | None = 200, most_ended: int | None = 50) -> QueueView:
+    def read(self, *, most_waiting: int | None = 200, most_ended: int | None = 50, left: bool = False) -> QueueView:
         """The queue now: running jobs, waiting ones in their order, then ended ones, the newest first.
 
         Args:
             most_waiting: so many of the waiting at most; None: all.
             most_ended: so many of the ended at most; None: all.
+            left: also look for processes that ended jobs have left behind.
 
         Raises:
             StoreError: it cannot be read.
@@ -71,6 +75,7 @@ class Queue:
         runner = lease.runner(self.data_dir)
         with JobStore(self.data_dir) as store, opening.translated(store.path):
             placed = store.jobs("WHERE state IN ('starting', 'running') ORDER BY id")
+            placed = with_standing(store, placed, served=runner is not None)
             waiting = store.jobs(
                 "WHERE state = 'waiting' ORDER BY priority DESC, position, id LIMIT ?", (_most(most_waiting),)
             )
@@ -84,6 +89,7 @@ class Queue:
                 cards=snapshot.cards(store),
                 runner=runner,
                 counts=store.counts(),
+                left=left_behind(store) if left else {},
             )
 
     def job(self, job_id: int) -> Job:
@@ -147,10 +153,10 @@ class Queue:
             store.move(job_id, before, after=after)
 
     def cancel(self, job_id: int) -> Job:
-        """Take a job out of the line; one that runs is asked to end (SIGTERM, then SIGKILL, to its process group).
+        """Take a job out of the line; one that runs is asked to end (SIGTERM, then SIGKILL, to all of its processes).
 
         Returns:
-            The job; one that ran may not have ended yet.
+            The job; one that ran may not have ended yet; its reason then says if its supervisor is not there to do it.
 
         Raises:
             UsageError: it does not exist, or has ended.
@@ -161,6 +167,7 @@ class Queue:
                 row = store.connection.execute("SELECT pid, pid_start FROM jobs WHERE id = ?", (job_id,)).fetchone()
                 if row["pid"] is not None:
                     send(row["pid"], row["pid_start"], signal.SIGTERM)
+                job = ended_now(store, job)
         return job
 
     def retry(self, job_id: int) -> Job:
@@ -204,6 +211,7 @@ class Queue:
         try:
             process = subprocess.Popen(
                 words,
+                env=unmarked(dict(os.environ)),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

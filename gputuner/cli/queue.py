@@ -17,7 +17,7 @@ from gputuner.language import jobs as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, _, listed
 from gputuner.model.errors import StoreError, UsageError
-from gputuner.model.jobs import ENDED, Job, JobState, QueueCard, QueueView
+from gputuner.model.jobs import ENDED, PLACED, Job, JobState, QueueCard, QueueView
 
 if TYPE_CHECKING:
     from gputuner.assembly.queue import Queue
@@ -53,7 +53,7 @@ def list_jobs(
     output = context.output(options)
     queue = _opened(options)
     whole = everything or output.json
-    view = queue.read(most_waiting=None if whole else MOST_WAITING, most_ended=None if whole else MOST_ENDED)
+    view = queue.read(most_waiting=None if whole else MOST_WAITING, most_ended=None if whole else MOST_ENDED, left=True)
     if output.json:
         body = document.head("queue.list", None)
         body["jobs"] = queue_document.jobs(view.jobs)
@@ -115,8 +115,9 @@ def cancel(
         raise UsageError("job_ended", f"job {over.id} has ended", job=over.id)
     done = [queue.cancel(each.id) for each in found]
     for each in done:
-        text = _("Job {id} is cancelled.") if each.state is JobState.CANCELLED else _("Job {id} is asked to end.")
-        output.line(text.format(id=each.id))
+        output.line(_cancelled(each))
+    if queue.runner() is None and any(each.reason is not None for each in done):
+        output.note(_("Nobody serves the queue: gputuner --cli queue run"))
     return _told(output, "queue.cancel", done)
 
 
@@ -274,8 +275,21 @@ def _show(output: Output, view: QueueView) -> None:
     for card in view.cards:
         if card.paused is not None:
             output.warn(words.told(card.paused))
-    if view.runner is None and (view.counts.get(JobState.WAITING) or view.counts.get(JobState.STARTING)):
+    for job, pids in view.left.items():
+        told = _("Job {job} has ended, but processes of it live on: {pids}.")
+        output.warn(told.format(job=job, pids=", ".join(map(str, pids))))
+    unsettled = any(job.reason is not None for job in view.jobs if job.state in PLACED)
+    if view.runner is None and (view.counts.get(JobState.WAITING) or view.counts.get(JobState.STARTING) or unsettled):
         output.note(_("Nobody serves the queue: gputuner --cli queue run"))
+
+
+def _cancelled(job: Job) -> str:
+    """What has become of a job that is to end."""
+    if job.state is JobState.CANCELLED:
+        return _("Job {id} is cancelled.").format(id=job.id)
+    if job.reason is None:
+        return _("Job {id} is asked to end.").format(id=job.id)
+    return _("Job {id} is to end. {why}").format(id=job.id, why=words.reason(job))
 
 
 def _row(job: Job, names: dict[str, QueueCard]) -> tuple[str, ...]:

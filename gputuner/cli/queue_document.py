@@ -65,6 +65,7 @@ def view(entry: QueueView) -> document.Json:
         if entry.runner is None
         else {"pid": entry.runner.pid, "since_unix_s": entry.runner.since_unix_s},
         "paused": None if entry.paused is None else _reason(entry.paused, words.told(entry.paused)),
+        "left_processes": {str(job): list(pids) for job, pids in entry.left.items()},
         "counts": {state.value: number for state, number in entry.counts.items()},
     }
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 
+from gputuner.jobs.marked import MARK
 from gputuner.jobs.processes import start_mark
-from gputuner.jobs.supervisor import MARK
 from gputuner.model.jobs import MemoryHolder
 from gputuner.model.samples import ProcessOnCard
 

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 
 from gputuner.jobs.claims import supervisor_log
+from gputuner.jobs.marked import send_marked
 from gputuner.jobs.owners import Standing
 from gputuner.jobs.processes import boot_id, lives, send, send_group
 from gputuner.jobs.rows import reason_text, words
@@ -111,8 +112,10 @@ def settle(store: JobStore, placed: Placed, *, ours: bool, supervisor_ended: boo
             send(placed.pid, placed.pid_start, signal.SIGTERM)  # whoever asked may have been killed before he could
         return False
     if lives(placed.command_pid, placed.command_start, placed.boot):
-        _end_unsupervised(placed)
+        end_unsupervised(placed)
         return False
+    if placed.cancel_asked_unix_s is not None and end_unsupervised(placed):
+        return False  # the command is gone, but not all that it has started
     return _lost(store, placed)
 
 
@@ -183,13 +186,14 @@ def _lost(store: JobStore, placed: Placed) -> bool:
     return True
 
 
-def _end_unsupervised(placed: Placed) -> None:
-    """End a command that has lost its supervisor, if the user has asked for that."""
+def end_unsupervised(placed: Placed) -> bool:
+    """End a command that has lost its supervisor, if the user has asked for that; False: nobody of it is left."""
     asked = placed.cancel_asked_unix_s
-    if asked is None or placed.command_pid is None:
-        return
-    kill = time.time() - asked > GRACE_S
-    send_group(placed.command_pid, placed.command_start, signal.SIGKILL if kill else signal.SIGTERM)
+    if asked is None:
+        return False
+    number = signal.SIGKILL if time.time() - asked > GRACE_S else signal.SIGTERM
+    there = placed.command_pid is not None and send_group(placed.command_pid, placed.command_start, number)
+    return send_marked(placed.ticket, number, group=placed.command_pid if there else None) or there
 
 
 def try_again(store: JobStore, job_id: int) -> bool:

@@ -1,6 +1,7 @@
 """Sends for the supervisors of jobs that were given their cards."""
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from gputuner.analysis.placement import Placement
 from gputuner.jobs.claims import supervisor_log
+from gputuner.jobs.marked import unmarked
 from gputuner.jobs.rows import NOTHING
 from gputuner.jobs.store import JobStore
 
@@ -69,6 +71,7 @@ class Starter:
             with open(supervisor_log(self._data_dir), "ab") as failures:
                 self._sent[ticket] = subprocess.Popen(
                     words,
+                    env=unmarked(dict(os.environ)),
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=failures,

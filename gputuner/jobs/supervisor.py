@@ -21,16 +21,18 @@ from types import FrameType
 from gputuner.jobs import claims
 from gputuner.jobs.command import Gated, Ungated, made
 from gputuner.jobs.failure import log_tail, out_of_memory
+from gputuner.jobs.marked import MARK, send_marked
 from gputuner.jobs.processes import boot_id, start_mark
 
 GRACE_S = 10.0
 """Between SIGTERM and SIGKILL."""
 LOOK_S = 0.1
-"""How often the rest of a group is looked at that was asked to end."""
+"""How often the rest of a job is looked at that was asked to end."""
+MOST_KILLS = 20
+"""So often the rest of a job is killed, which may make new processes meanwhile."""
 LONGEST_WAIT_S = 3600.0
-MARK = "GPUTUNER_JOB"
-"""Variable in a job's environment that tells its ticket: whose process it is can be read from outside."""
 CPU = "cpu"
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -57,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         connection.close()
     command.open()
-    code, asked = _follow(command, order, signals, data_dir)
+    code, asked = _follow(command, order, ticket, signals, data_dir)
     state, reason, tail = _told(code, asked, log)
     claims.persistently(
         claims.database(data_dir),
@@ -115,7 +117,9 @@ def _noted(_number: int, _frame: FrameType | None) -> None:
     """The wake-up is all that is wanted."""
 
 
-def _follow(command: Gated | Ungated, order: claims.Order, signals: _Signals, data_dir: Path) -> tuple[int, str | None]:
+def _follow(
+    command: Gated | Ungated, order: claims.Order, ticket: str, signals: _Signals, data_dir: Path
+) -> tuple[int, str | None]:
     """Wait for the command's end; exit code, and the state it ends in if it did not end by itself."""
     ends = None if order.timeout_s is None else time.monotonic() + order.timeout_s
     asked: str | None = None
@@ -126,15 +130,15 @@ def _follow(command: Gated | Ungated, order: claims.Order, signals: _Signals, da
         if asked is None and (signals.stop or polls or (ends is not None and now >= ends)):
             asked = _asked(order.job, signals, data_dir, late=ends is not None and now >= ends)
             if asked is not None:
-                command.send(signal.SIGTERM)
+                _send(command, ticket, signal.SIGTERM)
                 kill_at = now + GRACE_S
         if kill_at is not None and now >= kill_at:
-            command.send(getattr(signal, "SIGKILL", signal.SIGTERM))
+            _send(command, ticket, _KILL)
             kill_at = now + GRACE_S
         due = [at - now for at in (None if asked else ends, kill_at) if at is not None]
         signals.wait(min([*due, 1.0 if polls else LONGEST_WAIT_S]))
     if asked is not None:
-        _end_group(command, time.monotonic() + GRACE_S if kill_at is None else kill_at)
+        _end_rest(command, ticket, time.monotonic() + GRACE_S if kill_at is None else kill_at)
     return code, asked
 
 
@@ -153,12 +157,19 @@ def _asked(job: int, signals: _Signals, data_dir: Path, *, late: bool) -> str | 
     return "interrupted" if signals.stop else None
 
 
-def _end_group(command: Gated | Ungated, kill_at: float) -> None:
-    """Wait for what is left of the group that was asked to end; at last kill it."""
-    while command.send(0):
+def _send(command: Gated | Ungated, ticket: str, number: int) -> bool:
+    """Send all processes of the job a signal, also those that left its group; False: nobody is left."""
+    in_group = command.send(number)
+    return send_marked(ticket, number, group=command.pid) or in_group
+
+
+def _end_rest(command: Gated | Ungated, ticket: str, kill_at: float) -> None:
+    """Wait for what is left of the job that was asked to end; at last kill it."""
+    kills = 0
+    while _send(command, ticket, 0) and kills < MOST_KILLS:
         if time.monotonic() >= kill_at:
-            command.send(getattr(signal, "SIGKILL", signal.SIGTERM))
-            return
+            _send(command, ticket, _KILL)
+            kills += 1
         time.sleep(LOOK_S)
 
 

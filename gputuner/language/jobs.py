@@ -47,6 +47,11 @@ _REASONS: dict[str, str] = {
     "rebooted": N_("The machine went down while it ran."),
     "stopped_outside": N_("Its supervisor was told to stop from outside."),
     "supervisor_lost": N_("Its supervisor was killed, so how it ended is not known."),
+    "unsupervised": N_("Its supervisor was killed; it goes on, but how it ends will not be known."),
+    "unsupervised_ends": N_(
+        "Its supervisor was killed, so it was told directly to end (SIGTERM); `queue run` kills it if it does not."
+    ),
+    "unsupervised_gone": N_("Its supervisor was killed and it has ended since; `queue run` writes that down."),
     "supervisor_failed": N_("Its supervisor did not come up; see {log}."),
     "waited_too_long": N_("It had not started within the time allowed."),
     "grown": N_("It holds {used_bytes:bytes}; {kept_bytes:bytes} are kept for it."),

@@ -1,5 +1,6 @@
 """The words of the job queue: a job, what it needs, how it stands, and why it waits."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite
@@ -214,6 +215,8 @@ class QueueView:
     runner: RunnerInfo | None = None
     counts: dict[JobState, int] = field(default_factory=lambda: {})
     """Of all jobs, told here or not."""
+    left: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: {})
+    """Processes that live on although their job has ended, by job; only where it was asked for."""
 
     @property
     def paused(self) -> Reason | None:

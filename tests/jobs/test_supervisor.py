@@ -125,3 +125,58 @@ def test_it_leads_a_session_of_its_own_and_the_job_a_group_of_its_own(queue, tmp
     assert os.getpgid(job.pid) == job.pid
     (tmp_path / "go").touch()
     supervisor.wait(timeout=60)
+
+
+@pytest.fixture
+def detached(tmp_path):
+    """A job's script that leaves a process in a session of its own, and how to find it."""
+    inner = f"echo $$ > {tmp_path}/pid; mv {tmp_path}/pid {tmp_path}/child; while :; do sleep 0.05; done"
+
+    def child():
+        path = tmp_path / "child"
+        return int(path.read_text()) if path.exists() else None
+
+    yield f'setsid sh -c "{inner.replace("$", chr(92) + "$")}" & ', child
+    if child() is not None and start_mark(child()) is not None:
+        os.kill(child(), signal.SIGKILL)
+
+
+def test_a_child_that_left_its_session_does_not_outlive_a_cancelled_job(queue, detached):
+    script, child = detached
+    number = queue.add(*SH, script + "wait")
+    ticket = f"detached-{os.getpid()}"
+    queue.place(number, ticket=ticket)
+    supervisor = queue.supervise(number, ticket=ticket)
+    pid = queue.until(child)
+    open_queue(queue.data_dir).cancel(number)
+    supervisor.wait(timeout=60)
+    assert queue.store.job(number).state is JobState.CANCELLED
+    assert start_mark(pid) is None
+
+
+def test_without_a_supervisor_cancel_ends_all_of_it_and_says_what_is_missing(queue, detached):
+    script, child = detached
+    number = queue.add(*SH, script + "wait")
+    ticket = f"orphan-{os.getpid()}"
+    queue.place(number, ticket=ticket)
+    supervisor = queue.supervise(number, ticket=ticket)
+    pid = queue.until(child)
+    supervisor.kill()
+    supervisor.wait()
+    ours = open_queue(queue.data_dir)
+    assert ours.read().jobs[0].reason.code == "unsupervised"
+    command = queue.store.job(number).pid
+    assert ours.cancel(number).reason.code in {"unsupervised_ends", "unsupervised_gone"}
+    queue.until(lambda: start_mark(pid) is None and start_mark(command) is None)
+    assert ours.read().jobs[0].reason.code == "unsupervised_gone"
+
+
+def test_what_a_job_that_ended_by_itself_has_left_is_told(queue, detached, tmp_path):
+    script, child = detached
+    number = queue.add(*SH, f"{script} while [ ! -e {tmp_path}/child ]; do sleep 0.01; done")
+    ticket = f"left-{os.getpid()}"
+    queue.place(number, ticket=ticket)
+    assert queue.supervise(number, ticket=ticket).wait(timeout=60) == 0
+    view = open_queue(queue.data_dir).read(left=True)
+    assert view.jobs[0].state is JobState.DONE
+    assert child() in view.left[number]
