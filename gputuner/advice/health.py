@@ -116,7 +116,7 @@ def _identity(evidence: Evidence) -> list[Advice]:
     verdict_, sheet = str(found.params["verdict"]), found.params["sheet"]
     sure = Confidence.MEASURED if found.params["sureness"] == "measured" else Confidence.MODEL
     differing = [p for p in evidence.of("identity_check") if p.value == 0.0]
-    if verdict_ == "other_card":
+    if verdict_ == "other_card" or (verdict_ == "other_memory" and "sold_as" in found.params):
         params: dict[str, Scalar] = {
             "sheet": sheet,
             "differ": len(differing),

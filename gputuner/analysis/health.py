@@ -63,5 +63,12 @@ def _burned(points: Sequence[Point]) -> bool:
 
 
 def as_sold(points: Sequence[Point]) -> bool:
-    """False if the figures say that this is another card, or that its memory is not all there."""
-    return not any(p.metric == "identity_verdict" and p.params["verdict"] in NOT_AS_SOLD for p in points)
+    """False if the figures say that this is another card, or that its memory is not all there.
+
+    Another memory size than the sheet's is a mod that the catalogue does not know, unless the seller named the card.
+    """
+    found = [p.params for p in points if p.metric == "identity_verdict"]
+    return not any(
+        params["verdict"] in NOT_AS_SOLD or (params["verdict"] == "other_memory" and "sold_as" in params)
+        for params in found
+    )

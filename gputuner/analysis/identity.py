@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 Outcome = Literal["agrees", "differs", "unknown"]
 Source = Literal["driver", "measured"]
-Verdict = Literal["as_sold", "other_card", "less_memory", "slower_memory", "unclear", "unknown"]
+Verdict = Literal["as_sold", "other_card", "other_memory", "less_memory", "slower_memory", "unclear", "unknown"]
 Sureness = Literal["measured", "likely", "unsure"]
 BUS_LOW, BUS_HIGH = 0.72, 1.06
 """Read or copied bytes over the sheet's bandwidth: real cards reach 0.85 to 0.95 (published copies); three quarters of
@@ -162,7 +162,7 @@ def identify(seen: CardSeen, sheet: Sheet | None, others: Iterable[Sheet] = ()) 
     outcome: dict[str, Outcome] = {check.name: check.outcome for check in checks}
     verdict = _verdict(outcome)
     candidates: tuple[str, ...] = ()
-    if verdict == "other_card":
+    if verdict in ("other_card", "other_memory"):
         candidates = tuple(other.id for other in others if other.id != sheet.id and _could_be(seen, other))
     return Identity(
         verdict=verdict,
@@ -225,10 +225,12 @@ def _verdict(outcome: dict[str, Outcome]) -> Verdict:
     """What differs most seriously comes first."""
     if "differs" in (outcome["capability"], outcome["sm_count"]):
         return "other_card"
-    if "differs" in (outcome.get("memory_real"), outcome["memory"]):
-        return "less_memory" if outcome.get("memory_real") == "differs" else "other_card"
+    if outcome.get("memory_real") == "differs":
+        return "less_memory"
     if outcome["name"] == "differs":
         return "other_card"
+    if outcome["memory"] == "differs":  # of the right chip: a mod that the sheet does not know, or its donor
+        return "other_memory"
     if outcome["bus_width"] == "differs":
         return "slower_memory"
     if "differs" in outcome.values():
@@ -246,7 +248,7 @@ def _sureness(verdict: Verdict, checks: Sequence[Check]) -> Sureness:
         return "likely" if outcome["sm_count"] == "agrees" else "unsure"
     if verdict in ("less_memory", "slower_memory"):
         return "measured"
-    return "likely" if verdict == "other_card" else "unsure"
+    return "likely" if verdict in ("other_card", "other_memory") else "unsure"
 
 
 def _could_be(seen: CardSeen, sheet: Sheet) -> bool:

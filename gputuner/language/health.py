@@ -142,6 +142,7 @@ VERDICTS: dict[str, str] = {
 IDENTITIES: dict[str, str] = {
     "as_sold": N_("agrees with the sheet of {sheet}"),
     "other_card": N_("differs from the sheet of {sheet}; it may be another card"),
+    "other_memory": N_("has another memory size than the sheet of {sheet} says"),
     "less_memory": N_("has less memory than the sheet of {sheet} says"),
     "slower_memory": N_("has slower memory than the sheet of {sheet} says"),
     "unclear": N_("agrees with the sheet of {sheet} but for details"),

@@ -78,3 +78,6 @@ def test_another_card_is_not_as_sold_and_slower_memory_is_a_question():
     assert as_sold([point("identity_verdict", 0.0, {"verdict": "slower_memory"})])
     assert not as_sold([point("identity_verdict", 0.0, {"verdict": "other_card"})])
     assert not as_sold([point("identity_verdict", 0.0, {"verdict": "less_memory"})])
+    unknown_mod = {"verdict": "other_memory"}
+    assert as_sold([point("identity_verdict", 0.0, unknown_mod)])
+    assert not as_sold([point("identity_verdict", 0.0, {**unknown_mod, "sold_as": "rtx-4090-48g"})])

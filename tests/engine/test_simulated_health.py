@@ -158,6 +158,15 @@ def test_another_card_than_was_sold_is_told(started: Start):
     assert not as_sold(points(events))
 
 
+def test_a_donor_that_was_sold_as_its_mod_is_told(started: Start):
+    events = started(card="rtx-4090").run(Health(minutes=2.0, sold_as="rtx-4090-48g"))
+    (found,) = of(events, "identity_verdict")
+    assert found.params["verdict"] == "other_memory"
+    assert "rtx-4090" in str(found.extra["candidates"]).split(", ")
+    assert "health.other_card" in advice(events)
+    assert not as_sold(points(events))
+
+
 @pytest.mark.parametrize("stages", [USUAL, BURN_IN])
 def test_stages_leave_time_for_the_rest(stages):
     assert sum(stage.share for stage in stages) <= 1.0 - KEEP_SHARE
