@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gputuner.advice.contention_ways import way_rules
+from gputuner.advice.contention_ways import better_baseline, gain_over, pays, way_rules
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make, setting_of
 from gputuner.advice.questions import command
 from gputuner.analysis.contention_figures import Mix, mixes
-from gputuner.model.advice import Advice, Gain, Question
+from gputuner.model.advice import Advice, Question
 from gputuner.model.change import Change
 from gputuner.model.readings import Scalar
 
-WORTH = 0.05
-"""Gain over the better baseline from which on jobs at once are advised."""
 AS_GOOD = 0.02
 """So close to the best gain fewer jobs are as good."""
-FIXED, FIXED_CHANCE = "fixed", 0.15
-"""Of a batch that its owner fixed; and how often one cannot be changed where nobody said so."""
+FIXED_CHANCE = 0.15
+"""How often a batch cannot be changed where nobody said so."""
 EXCLUSIVE = ("exclusive_process", "exclusive_thread")
 METRICS = frozenset({"pressure_sensitivity", "pressure_exerted", "co_run_cause", "co_run_predicted"})
 CONTEND = "contend"
@@ -60,39 +58,6 @@ def contention_rules(evidence: Evidence) -> list[Advice]:
 def _best_way(known: Sequence[Mix], label: str) -> Mix:
     """A mix in the way of sharing in which it does most."""
     return max((mix for mix in known if mix.label == label), key=_gain)
-
-
-def better_baseline(mix: Mix) -> float | None:
-    """The work per second that a mix must beat: one after the other, each at its tuned batch, or as it is.
-
-    None where the batch may be changed and the tuned one is not known.
-    """
-    if mix.gain is None:
-        return None
-    tuned = mix.gain.extra.get("alone_tuned")
-    if mix.gain.extra.get("tuned_by") == FIXED:
-        return 1.0
-    return max(1.0, float(tuned)) if isinstance(tuned, int | float) else None
-
-
-def gain_over(mix: Mix, baseline: float) -> Gain:
-    """The work per second at once over ``baseline``, minus 1, with the interval of the measured gain.
-
-    Raises:
-        ValueError: the mix has no gain.
-    """
-    if mix.gain is None:
-        raise ValueError("no gain")
-    value, spread = mix.gain.value / baseline - 1.0, mix.gain.spread
-    if spread is None or spread.ci95_low is None or spread.ci95_high is None:
-        return Gain(value=value, unit="fraction")
-    low, high = spread.ci95_low / baseline - 1.0, spread.ci95_high / baseline - 1.0
-    return Gain(value=value, unit="fraction", low=low, high=high)
-
-
-def pays(gain: Gain) -> bool:
-    """Whether it is worth it, and known to be a gain."""
-    return gain.value >= WORTH and (gain.low is None or gain.low > 0.0)
 
 
 def _how_many(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:

@@ -5,16 +5,52 @@ from collections.abc import Collection, Sequence
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import gain_of, make
 from gputuner.analysis.contention_figures import Mix, newest
-from gputuner.model.advice import Advice
+from gputuner.model.advice import Advice, Gain
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
 WORTH = 0.05
+"""Gain, over the better baseline or over time slicing, from which on something is advised."""
+FIXED = "fixed"
+"""Of a batch that its owner fixed."""
 FAVOURED = 0.05
 """High priority must take this share off the step time beside others to be advised."""
 HOST, VERDICT = "host", "verdict"
 IMPORTANT = 12.0
 """Importance, in per cent, of a cause that is outside of the card."""
+
+
+def better_baseline(mix: Mix) -> float | None:
+    """The work per second that a mix must beat: one after the other, each at its tuned batch, or as it is.
+
+    None where the batch may be changed and the tuned one is not known.
+    """
+    if mix.gain is None:
+        return None
+    tuned = mix.gain.extra.get("alone_tuned")
+    if mix.gain.extra.get("tuned_by") == FIXED:
+        return 1.0
+    return max(1.0, float(tuned)) if isinstance(tuned, int | float) else None
+
+
+def gain_over(mix: Mix, baseline: float) -> Gain:
+    """The work per second at once over ``baseline``, minus 1, with the interval of the measured gain.
+
+    Raises:
+        ValueError: the mix has no gain.
+    """
+    if mix.gain is None:
+        raise ValueError("no gain")
+    value, spread = mix.gain.value / baseline - 1.0, mix.gain.spread
+    if spread is None or spread.ci95_low is None or spread.ci95_high is None:
+        return Gain(value=value, unit="fraction")
+    low, high = spread.ci95_low / baseline - 1.0, spread.ci95_high / baseline - 1.0
+    return Gain(value=value, unit="fraction", low=low, high=high)
+
+
+def pays(gain: Gain) -> bool:
+    """Whether it is worth it, and known to be a gain."""
+    return gain.value >= WORTH and (gain.low is None or gain.low > 0.0)
 
 
 def way_rules(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:
@@ -32,13 +68,14 @@ def way_rules(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:
 
 
 def _mode(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:
-    """The way in which the same mix does most, against the usual one."""
+    """The way in which the same mix does most, against the usual one; none where even that does not pay."""
     usual = next((mix.gain for mix in own if mix.mode == "processes"), None)
     others = [mix for mix in own if mix.mode != "processes" and mix.gain is not None]
     if usual is None or not others:
         return []
     best = max(others, key=lambda mix: mix.gain.value if mix.gain else 0.0)
-    if best.gain is None:
+    baseline = better_baseline(best)
+    if best.gain is None or (baseline is not None and not pays(gain_over(best, baseline))):
         return []
     gain = gain_of(best.gain, usual)
     params: dict[str, Scalar] = {

@@ -219,9 +219,10 @@ def gain_note(point: Point) -> str:
     if point.extra.get("valid", True) is not True or Flag.IMPLAUSIBLE in point.flags:
         return _("alone changed meanwhile")
     energy = figure(point.extra.get("energy_ratio"))
-    return (
-        "" if energy is None else _("energy {percent} %").format(percent=f"{100 * (energy - 1):+.0f}").replace("-", "−")
-    )
+    if energy is None:
+        return ""
+    percent = f"{round(100 * (energy - 1)) + 0.0:+.0f}".replace("-", "\u2212")
+    return _("energy {percent} %").format(percent=percent)
 
 
 def gain_hint(point: Point) -> str:

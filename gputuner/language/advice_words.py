@@ -356,10 +356,10 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Run {jobs} trainings of {workload} at batch {batch} at once."),
         why=(
             N_(
-                "Together they do {together} times the work of one after the other; each takes "
-                "{slowdown} times as long."
+                "Together they do {together:x} times the work of one after the other; each takes "
+                "{slowdown:x} times as long."
             ),
-            N_("One alone at its best batch does {alone_tuned} times."),
+            N_("One alone at its best batch does {alone_tuned:x} times."),
         ),
     ),
     "jobs.fixed_batch": AdviceWords(
@@ -367,18 +367,18 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("If the batch of {batch} cannot be changed, run {jobs} trainings of {workload} at once."),
         why=(
             N_(
-                "Together they do {together} times the work of one after the other; "
-                "each takes {slowdown} times as long."
+                "Together they do {together:x} times the work of one after the other; "
+                "each takes {slowdown:x} times as long."
             ),
-            N_("One alone at its best batch does {alone_tuned} times."),
+            N_("One alone at its best batch does {alone_tuned:x} times."),
         ),
     ),
     "jobs.one_or_two:one": AdviceWords(
         title=N_("One training at a time"),
         action=N_("Run trainings one after the other."),
         why=(
-            N_("{tried} at once at batch {batch} do {together} times the work of one after the other."),
-            N_("One alone at its best batch does {alone_tuned} times."),
+            N_("{tried} at once at batch {batch} do {together:x} times the work of one after the other."),
+            N_("One alone at its best batch does {alone_tuned:x} times."),
         ),
     ),
     **CONTENTION,

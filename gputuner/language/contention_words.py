@@ -85,17 +85,17 @@ ERRORS: dict[str, str] = {
 }
 
 _TOGETHER = N_(
-    "Together they do {together} times the work of one after the other; the slowest takes {slowdown} times as long."
+    "Together they do {together:x} times the work of one after the other; the slowest takes {slowdown:x} times as long."
 )
-_TUNED = N_("One after the other, each at its own best batch, they do {alone_tuned} times.")
-_TUNED_ONE = N_("One alone at its best batch, {tuned_batch}, does {alone_tuned} times.")
+_TUNED = N_("One after the other, each at its own best batch, they do {alone_tuned:x} times.")
+_TUNED_ONE = N_("One alone at its best batch, {tuned_batch}, does {alone_tuned:x} times.")
 _FROM = N_("What is best alone is known from session {tuned_session}.")
 _PRIORITY = N_(
-    "With high priority it takes {slowdown} times as long as alone, without {usual} times; the others take {others} "
-    "times."
+    "With high priority it takes {slowdown:x} times as long as alone, without {usual:x} times; the others take "
+    "{others:x} times."
 )
-_WORST = N_("Worst together: {worst}, with {worst_gain} times the work of one after the other.")
-_ENERGY = N_("The same work takes {energy_ratio} times the energy.")
+_WORST = N_("Worst together: {worst}, with {worst_gain:x} times the work of one after the other.")
+_ENERGY = N_("The same work takes {energy_ratio:x} times the energy.")
 
 ADVICE: dict[str, AdviceWords] = {
     "contend.how_many": AdviceWords(
@@ -129,7 +129,7 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             _TOGETHER,
             _TUNED,
-            N_("Worst together: {worst}, with {worst_gain} times the work of one after the other."),
+            N_("Worst together: {worst}, with {worst_gain:x} times the work of one after the other."),
         ),
     ),
     "contend.no_pair": AdviceWords(
@@ -137,20 +137,22 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Run these jobs one after the other."),
         why=(
             N_("None of {pairs} pairs does noticeably more than its jobs one after the other, each at its best batch."),
-            N_("The best of them is {mix}: {together} times the work of one after the other as they are."),
-            _TUNED,
+            N_(
+                "Closest to it comes {mix}: {together:x} × at once, against {alone_tuned:x} × one after the other at "
+                "the best batch."
+            ),
         ),
     ),
     "contend.mode": AdviceWords(
         title=N_("Share the card by {mode}"),
         action=N_("Run {mix} by {mode} instead of time slicing between processes."),
-        why=(N_("It does {together} times the work of one after the other; time slicing does {usual} times."),),
+        why=(N_("It does {together:x} times the work of one after the other; time slicing does {usual:x} times."),),
     ),
     "contend.mode:mps": AdviceWords(
         title=N_("Share the card by MPS"),
         action=N_("Run {mix} under MPS (nvidia-cuda-mps-control -d) instead of time slicing between processes."),
         why=(
-            N_("It does {together} times the work of one after the other; time slicing does {usual} times."),
+            N_("It does {together:x} times the work of one after the other; time slicing does {usual:x} times."),
             N_("Mind: under MPS a fatal fault in one job ends all jobs of the card."),
         ),
     ),
@@ -158,7 +160,7 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("Share the card by {mode}"),
         action=N_("Run {mix} by {mode} instead of time slicing between processes."),
         why=(
-            N_("It does {together} times the work of one after the other; time slicing does {usual} times."),
+            N_("It does {together:x} times the work of one after the other; time slicing does {usual:x} times."),
             N_("The jobs shared one Python, which held them up: with captured CUDA graphs it may be more."),
         ),
     ),
@@ -180,15 +182,15 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_(
             "Give the jobs of {mix} {shares} per cent of the card's threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)."
         ),
-        why=(N_("So they do {together} times the work of one after the other; without shares {usual} times."),),
+        why=(N_("So they do {together:x} times the work of one after the other; without shares {usual:x} times."),),
     ),
     "contend.shares_none": AdviceWords(
         title=N_("No thread percentages under MPS"),
         action=N_("Leave CUDA_MPS_ACTIVE_THREAD_PERCENTAGE alone for {mix}."),
         why=(
             N_(
-                "With {shares} per cent they do {together} times the work of one after the other, without them "
-                "{usual} times."
+                "With {shares} per cent they do {together:x} times the work of one after the other, without them "
+                "{usual:x} times."
             ),
         ),
     ),
@@ -196,7 +198,7 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("The jobs wait for the processor, not for the card"),
         action=N_("Split processor threads and loader workers between the {jobs} jobs."),
         why=(
-            N_("Together the slowest takes {slowdown} times as long, while the card is less busy than with one."),
+            N_("Together the slowest takes {slowdown:x} times as long, while the card is less busy than with one."),
             N_("There are {cores} cores: {threads} for each job."),
         ),
     ),

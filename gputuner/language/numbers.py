@@ -79,6 +79,8 @@ def value(figure: Scalar | None, unit: str = "") -> str:
         return _("yes") if figure else _("no")
     if isinstance(figure, str):
         return figure
+    if unit == "x":
+        return f"{figure:.2f}"
     if unit == "change":
         return signed_percent(figure)
     if unit in {"s", "ns", "min"}:
@@ -96,8 +98,8 @@ def interval(figure: float, low: float | None, high: float | None, unit: str = "
 
 
 def signed_percent(fraction: float) -> str:
-    """A ratio − 1 as a percentage with its sign: ``+23 %``."""
-    return f"{fraction * 100:+.0f} %"
+    """A ratio − 1 as a percentage with its sign: ``+23 %``; what rounds to none is ``+0 %``."""
+    return f"{round(fraction * 100) + 0.0:+.0f} %"
 
 
 def duration(seconds: float) -> str:

@@ -52,7 +52,8 @@ def gain(entry: Gain) -> str:
 
 def percent(fraction: float) -> str:
     """A ratio − 1 with its sign; below 100 % with one decimal."""
-    return f"{100.0 * fraction:+.{0 if abs(fraction) >= 1.0 else 1}f} %"
+    digits = 0 if abs(fraction) >= 1.0 else 1
+    return f"{round(100.0 * fraction, digits) + 0.0:+.{digits}f} %"
 
 
 def share(entry: Share | None) -> str:

@@ -113,6 +113,12 @@ def test_no_pair_is_advised_where_none_pays(lab):
     assert ids(advice) == ["contend.no_pair"]
 
 
+def test_no_way_of_sharing_is_advised_for_jobs_that_do_not_go_together(lab):
+    """MPS does more than time slicing, and less than one after the other at the best batch."""
+    points = [*mix(lab, [A, B], 0.9, alone_tuned=1.4), *mix(lab, [A, B], 1.3, mode="mps", alone_tuned=1.4)]
+    assert ids(told(lab, points)[0]) == ["contend.apart"]
+
+
 def test_a_better_way_of_sharing(lab):
     """Recorded on an H200: three EDSR gain 1.80 by time slicing and 2.6 under MPS."""
     points = [*mix(lab, [A] * 3, 1.8, tuned_by="fixed"), *mix(lab, [A] * 3, 2.6, mode="mps", tuned_by="fixed")]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gputuner.language.numbers import duration, grouped, interval, number, reading, scale, signed_percent, tick, value
+from gputuner.language.tried import percent
 from gputuner.model.readings import Reading, Reason
 
 
@@ -122,3 +123,13 @@ def test_thousands_stand_apart():
     assert grouped(-1234.0) == "-1\u2009234"
     assert tick(0.25) == "0.25"
     assert tick(1234567.0) == "1\u2009234\u2009567"
+
+
+def test_what_rounds_to_nothing_has_no_minus():
+    assert signed_percent(-0.004) == "+0 %"
+    assert signed_percent(-0.006) == "-1 %"
+    assert percent(-0.0004) == "+0.0 %"
+
+
+def test_ratios_have_two_decimals():
+    assert [value(ratio, "x") for ratio in (1.0, 0.999, 1.7412, 12.5)] == ["1.00", "1.00", "1.74", "12.50"]

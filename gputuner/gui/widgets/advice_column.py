@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from gputuner.advice.naming import names
 from gputuner.gui.try_desk import Tries
-from gputuner.gui.widgets.advice_try import AdviceTry, shown_of
+from gputuner.gui.widgets.advice_try import AdviceTry, minus, shown_of
 from gputuner.gui.widgets.labels import label
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
@@ -121,28 +121,33 @@ class AdviceCard(QFrame):
         layout.addWidget(label(sentences.advice_title(advice), "heading", wrap=True))
         if advice.gain is not None:
             role = "small" if sentences.gain_is_open(advice.gain) else "gain"
-            layout.addWidget(label(sentences.gain(advice.gain), role, wrap=True))
+            layout.addWidget(label(minus(sentences.gain(advice.gain)), role, wrap=True))
         layout.addWidget(label(sentences.advice_action(advice), "small", wrap=True))
         layout.addWidget(label(sentences.advice_why(advice), "muted", wrap=True))
         self.fold = CodeFold(advice.snippet) if advice.snippet else None
         self.copy_button = self.fold.copy_button if self.fold is not None else None
         if self.fold is not None:
             layout.addWidget(self.fold)
-        layout.addLayout(self._last_line(advice))
+        layout.addWidget(label(self._confidence(advice), "muted", wrap=True))
+        layout.addLayout(self._buttons(advice))
         layout.addWidget(self.tried)
 
-    def _last_line(self, advice: Advice) -> QHBoxLayout:
-        last = QHBoxLayout()
-        last.setSpacing(6)
+    @staticmethod
+    def _confidence(advice: Advice) -> str:
         care = _("with care") if advice.risk else ""
         told = (sentences.confidence(advice.confidence, advice.origin), sentences.of_its_kind(advice.params), care)
-        last.addWidget(label(" · ".join(each for each in told if each), "muted", wrap=True), 1)
-        last.addWidget(self.tried.button, 0, Qt.AlignmentFlag.AlignBottom)
+        return " · ".join(each for each in told if each)
+
+    def _buttons(self, advice: Advice) -> QHBoxLayout:
+        last = QHBoxLayout()
+        last.setSpacing(6)
+        last.addStretch(1)
+        last.addWidget(self.tried.button)
         self.evidence_button = QPushButton(_("Evidence"))
         self.evidence_button.setProperty("small", True)
         self.evidence_button.setToolTip(_("Mark the figures this rests on"))
         self.evidence_button.clicked.connect(lambda _checked=False: self.evidence_wanted.emit(advice.evidence))
-        last.addWidget(self.evidence_button, 0, Qt.AlignmentFlag.AlignBottom)
+        last.addWidget(self.evidence_button)
         return last
 
 
