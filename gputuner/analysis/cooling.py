@@ -104,12 +104,12 @@ def trace_of(samples: Sequence[Sample], load_from_ns: int) -> ThermalTrace | Non
     )
 
 
-def look(trace: ThermalTrace, *, room_c: float | None = None) -> Look | None:
-    """Fit what is known so far; None while the load is too short."""
+def look(trace: ThermalTrace, *, room_c: float | None = None, limit_w: float | None = None) -> Look | None:
+    """Fit what is known so far; None while the load is too short. ``limit_w``: the card's power limit."""
     models = fit(trace, room_c=room_c)
     if models is None:
         return None
-    around = surroundings(trace, models.environment_c.size)
+    around = surroundings(trace, models.environment_c.size, limit_w=limit_w)
     return Look(load_min=trace.load_s / 60.0, forecast=steady(models, around), models=models, around=around)
 
 
@@ -132,8 +132,8 @@ def judged(trace: ThermalTrace, looks: Sequence[Look], limit_c: float | None) ->
         leakage_w_per_c=band(around.leakage_w_per_c),
         limit_c=limit_c,
         minutes_to_limit=None if limit_c is None else minutes_to_limit(models, around, limit_c),
-        good_for_w=None if limit_c is None else power_to_limit(models, limit_c, fan),
-        room_c_at_limit=None if limit_c is None else room_to_limit(models, around, limit_c, fan),
+        good_for_w=None if limit_c is None else power_to_limit(models, around, limit_c),
+        room_c_at_limit=None if limit_c is None else room_to_limit(models, around, limit_c),
         full_fan_k=_full_fan(trace, models, around, there),
         misfit=models.misfit,
     )
@@ -172,6 +172,7 @@ def rise_times(models: Models, there: Forecast) -> dict[str, Band]:
         fan=fan,
         fan_slope_per_c=np.zeros(draws),
         fan_top=1.0,
+        power_most_w=np.inf,
         temperature_c=0.0,
         offset_c=np.zeros(draws),
     )

@@ -25,8 +25,9 @@ FAN_SLOPE_SHARE, FAN_SLOPE_LEAST = 0.5, 0.003
 """Uncertainty of a fan's slope: this share of it, plus fractions per °C."""
 LEAK_SD_W_PER_C = 0.5
 POWER_SD_SHARE, POWER_CORRELATION_S = 0.02, 40.0
-WHOLE_DEGREE_C = 0.5
-"""Readings in whole degrees may be rounded or cut; cut ones lie this much low in the mean."""
+WHOLE_DEGREE_C = 1.0
+"""A temperature at rest between two whole degrees reads as one of them for ever: no averaging takes that error out. It
+lies within half a degree to each side where readings are rounded, within one below where they are cut."""
 STEP_S = 5.0
 LONGEST_S = 3600.0 * 2
 FIXED_POINT_STEPS = 60
@@ -64,6 +65,8 @@ class Surroundings:
     fan: float
     fan_slope_per_c: Floats
     fan_top: float
+    power_most_w: float
+    """The power limit, W; infinite where none is known."""
     temperature_c: float
     offset_c: Floats
 
@@ -74,7 +77,8 @@ class Surroundings:
 
     def power_at(self, temperature_c: Floats) -> Floats:
         """Board power (W) at a core temperature, °C."""
-        return self.power_w + self.leakage_w_per_c * (temperature_c - self.temperature_c)
+        wanted = self.power_w + self.leakage_w_per_c * (temperature_c - self.temperature_c)
+        return np.minimum(wanted, self.power_most_w)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +114,18 @@ def ended(forecasts: Sequence[Forecast]) -> bool:
     return closed and before.low <= now.median <= before.high and now.low <= before.median <= now.high
 
 
-def surroundings(trace: ThermalTrace, draws: int, *, seed: int = 0, fan_top: float = 1.0) -> Surroundings:
-    """What the end of a trace says of power, leakage and fan."""
+def surroundings(
+    trace: ThermalTrace, draws: int, *, seed: int = 0, fan_top: float = 1.0, limit_w: float | None = None
+) -> Surroundings:
+    """What the end of a trace says of power, leakage and fan; pauses of the load are no part of it.
+
+    ``limit_w``: the card draws no more, however hot it gets.
+    """
     rng = np.random.default_rng(seed + 1)
-    loaded = trace.t_s >= trace.load_from_s + SETTLE_S
-    tail = trace.t_s >= max(trace.t_s[-1] - TAIL_S, trace.load_from_s + SETTLE_S)
+    loaded = trace.working & (trace.t_s >= trace.load_from_s + SETTLE_S)
+    tail = loaded & (trace.t_s >= trace.t_s[-1] - TAIL_S)
+    if not tail.any():
+        loaded = tail = trace.loaded
     leak, leak_sd = _leakage(trace.temperature_c[loaded], trace.power_w[loaded], trace.load_s)
     temperature = float(trace.temperature_c[tail].mean())
     fan, slope = 1.0, np.zeros(draws)
@@ -129,8 +140,9 @@ def surroundings(trace: ThermalTrace, draws: int, *, seed: int = 0, fan_top: flo
         fan=fan,
         fan_slope_per_c=slope,
         fan_top=fan_top,
+        power_most_w=np.inf if limit_w is None else max(limit_w, float(trace.power_w[tail].mean())),
         temperature_c=temperature,
-        offset_c=np.where(rng.random(draws) < 0.5, 0.0, WHOLE_DEGREE_C),
+        offset_c=WHOLE_DEGREE_C * (rng.random(draws) - np.where(rng.random(draws) < 0.5, 0.5, 0.0)),
     )
 
 
@@ -182,16 +194,16 @@ def minutes_to_limit(models: Models, around: Surroundings, limit_c: float) -> Ba
     return band(first / 60.0)
 
 
-def power_to_limit(models: Models, limit_c: float, fan: float | None = None) -> Band:
-    """Watts at which the core just reaches ``limit_c`` with the fan at ``fan`` (None: as at the end), W."""
-    return band((limit_c - models.environment_c) / models.total_k_per_w(fan))
+def power_to_limit(models: Models, around: Surroundings, limit_c: float) -> Band:
+    """Watts at which the core just reaches ``limit_c``, with the fan as it runs at that temperature, W."""
+    fans = around.fan_at(np.full(models.environment_c.size, limit_c))
+    return band((limit_c - models.environment_c) / models.total_k_per_w(fans))
 
 
-def room_to_limit(models: Models, around: Surroundings, limit_c: float, fan: float | None = None) -> Band:
-    """Air temperature, °C, at which this load just reaches ``limit_c``; the power as it is at that temperature."""
-    power = around.power_at(np.full(models.environment_c.size, limit_c))
-    fans = around.fan_at(np.full(models.environment_c.size, limit_c)) if fan is None else fan
-    return band(limit_c - power * models.total_k_per_w(fans))
+def room_to_limit(models: Models, around: Surroundings, limit_c: float) -> Band:
+    """Air temperature, °C, at which this load just reaches ``limit_c``; power and fan as they are at that one."""
+    hot = np.full(models.environment_c.size, limit_c)
+    return band(limit_c - around.power_at(hot) * models.total_k_per_w(around.fan_at(hot)))
 
 
 def _fan_slope(temperature_c: Floats, fan: Floats) -> float:

@@ -11,6 +11,7 @@ LEAST_FAN = 0.12
 """A stopped fan cools like one at this fraction: free convection is left."""
 VARIED_FAN = 0.04
 """A fan that moved less than this (fraction of its top speed) counts as steady."""
+WORKING_SHARE = 0.85
 STEP_S = 1.0
 """Spacing to which a trace is brought before it is fitted."""
 
@@ -60,6 +61,15 @@ class ThermalTrace:
     def fan_varied(self) -> bool:
         """Whether the fan's speed moved enough to tell how it cools."""
         return self.fan_fraction is not None and float(np.ptp(self.fan_fraction)) > VARIED_FAN
+
+    @property
+    def working(self) -> NDArray[np.bool_]:
+        """Which entries under load are no pause of it (between two trials): those near the load's usual power."""
+        under = self.loaded
+        if not under.any():
+            return under
+        usual = float(np.median(self.power_w[under]))
+        return under & (self.power_w >= WORKING_SHARE * usual)
 
     def until(self, load_s: float) -> "ThermalTrace":
         """The trace up to ``load_s`` seconds of load."""

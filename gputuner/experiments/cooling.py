@@ -108,8 +108,11 @@ class _Test:
         self._spec = spec
         self._samples: list[Sample] = []
         self._load_from_ns: int | None = None
+        self._rested_ns: int | None = None
+        """The last reading of the rest: what follows, a training's set-up too, is load."""
         self._looks: list[Look] = []
         self._last: Done | None = None
+        self._limit_w = course.context.card.number("power_limit_enforced_w")
         self._load_s = 0.0
 
     def run(self) -> Generator[Step, StepResult, None]:
@@ -173,13 +176,15 @@ class _Test:
         if not isinstance(result, Done):
             raise RunEnds
         self._samples += result.samples
+        if self._load_from_ns is None and self._samples:
+            self._rested_ns = self._samples[-1].t_ns
         self._course.spent_s += seconds
 
     def _keep(self, result: Done) -> None:
         self._samples += result.samples
         trial = result.trials[0]
         if self._load_from_ns is None:
-            self._load_from_ns = trial.t0_ns
+            self._load_from_ns = self._rested_ns if self._rested_ns is not None else trial.t0_ns
         self._load_s = (trial.t1_ns - self._load_from_ns) / 1e9
         self._last = result
 
@@ -188,7 +193,9 @@ class _Test:
 
     def _look(self) -> Generator[Step, StepResult, None]:
         trace = self._trace()
-        found = look(trace, room_c=self._spec.room_c) if trace is not None and trace.moved else None
+        found = (
+            look(trace, room_c=self._spec.room_c, limit_w=self._limit_w) if trace is not None and trace.moved else None
+        )
         if found is not None:
             self._looks.append(found)
             yield from self._course.tell(look_point(self._course, self._spec, found))

@@ -43,8 +43,9 @@ def cooling_points(course: Course, spec: "Cooling", found: Found, conditions: Co
     """What was found; each value is the median of its 90 % band (extra ``low90``, ``high90``).
 
     ``thermal_resistance`` K/W at the fan's steady speed; ``steady_temperature``, ``surroundings_temperature``,
-    ``room_at_limit`` °C; ``rise_time`` s (param ``share``); ``leakage`` W/K; ``cooler_good_for`` W and
-    ``minutes_to_limit`` min where the card tells a limit; ``full_fan_gain`` K where the fan has room.
+    ``room_at_limit`` °C; ``rise_time`` s (param ``share``); ``leakage`` W/K of a load that nothing held back;
+    ``cooler_good_for`` W and ``minutes_to_limit`` min where the card tells a limit; ``full_fan_gain`` K where the fan
+    has room.
     """
     params: dict[str, Scalar] = {"phase": "verdict", "load_min": round(found.load_min, 1)}
     if spec.cooler:
@@ -58,19 +59,19 @@ def cooling_points(course: Course, spec: "Cooling", found: Found, conditions: Co
         common["room_c"] = spec.room_c
     if found.limit_c is not None:
         common["limit_c"] = found.limit_c
+    flags = limit_flags(conditions)
     told: list[tuple[str, Band | None, str, dict[str, Scalar]]] = [
         ("thermal_resistance", found.resistance_k_per_w, "K/W", {}),
         ("steady_temperature", found.steady_c, "degC", {}),
         ("surroundings_temperature", found.environment_c, "degC", {}),
         ("rise_time", found.rise_s["rise_63_s"], "s", {"share": 0.63}),
         ("rise_time", found.rise_s["rise_90_s"], "s", {"share": 0.9}),
-        ("leakage", found.leakage_w_per_c, "W/K", {}),
+        ("leakage", None if flags else found.leakage_w_per_c, "W/K", {}),
         ("cooler_good_for", found.good_for_w, "W", {}),
         ("room_at_limit", found.room_c_at_limit, "degC", {}),
         ("minutes_to_limit", found.minutes_to_limit, "min", {}),
         ("full_fan_gain", found.full_fan_k, "K", {}),
     ]
-    flags = limit_flags(conditions)
     marks = [*flags] if found.closed else [*flags, Flag.NOT_STEADY]
     return tuple(
         course.make.figure(

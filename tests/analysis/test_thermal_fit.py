@@ -18,8 +18,8 @@ from gputuner.analysis.thermal_forecast import (
 from gputuner.analysis.thermal_trace import ThermalTrace, fan_factor, responses
 from tests.analysis.thermal_ladder import IDLE_S, Seen, ladders, watched
 
-CARDS = 48
-LOOKS_MIN = (6, 7, 12, 13, 20, 21, 30, 31, 40)
+CARDS = 60
+LOOKS_MIN = (8, 9, 16, 17, 26, 27, 40)
 """When the band is looked at; a test of a card ends at the second in a row at which it is closed."""
 
 
@@ -52,7 +52,7 @@ def test_the_band_holds_the_steady_temperature_of_nine_cards_in_ten():
                 off.append(there.resistance.median / float(seen.total_k_per_w[card]) - 1.0)
                 break
     assert len(held) >= 0.95 * CARDS
-    assert 0.85 <= np.mean(held) <= 0.98  # a binomial of 48: 0.9 ± 0.045
+    assert 0.82 <= np.mean(held) < 1.0  # 60 cards: 0.9 ± 2 · 0.04; a band that always holds is too wide
     assert np.mean(np.abs(off) <= 0.05) >= 0.9
     assert np.max(np.abs(off)) <= 0.15
 
@@ -107,8 +107,20 @@ def test_time_power_and_room_at_a_limit_are_those_of_the_closed_form():
     assert minutes_to_limit(found, around, 90.0) is None
     reached = minutes_to_limit(found, around, 67.05)  # 67 is the steady state: whole degrees leave it open
     assert reached is None or reached.high > 10.0
-    assert power_to_limit(found, 82.0).median == pytest.approx((82.0 - 22.0) / 0.15, rel=0.04)
+    assert power_to_limit(found, around, 82.0).median == pytest.approx((82.0 - 22.0) / 0.15, rel=0.04)
     assert room_to_limit(found, around, 82.0).median == pytest.approx(82.0 - 300.0 * 0.15, abs=2.0)
+
+
+def test_pauses_of_the_load_are_neither_leakage_nor_power():
+    """A power limit of 300 W held throughout, with a second of pause each 20 s."""
+    trace = two_lags(600.0)
+    pauses = (trace.t_s > 61.0) & (trace.t_s % 20.0 < 1.0)
+    power = np.where(pauses, 60.0, trace.power_w)
+    gaps = ThermalTrace(t_s=trace.t_s, temperature_c=trace.temperature_c, power_w=power, load_from_s=60.0)
+    around = surroundings(gaps, 400, limit_w=300.0)
+    assert around.power_w[0] == pytest.approx(300.0)
+    assert abs(np.median(around.leakage_w_per_c)) < 0.1
+    assert np.max(around.power_at(np.full(400, 95.0))) <= 300.0
 
 
 def test_a_known_room_narrows_the_resistance():
