@@ -16,6 +16,8 @@ class Load:
     dram_bytes: float
     fixed_s: float = 0.0
     """Busy time that no clock shortens (small kernels, tails)."""
+    gap_s: float = 0.0
+    """Time between its kernels in which the card has nothing of it to do, however early the host launched."""
     host_s: float = 0.0
     activity: float = 1.0
     """Switching power of the pipes while busy; 1 = dense tensor product of random numbers."""
@@ -84,4 +86,4 @@ def busy_s(load: Load, clock_hz: float, bandwidth: float) -> tuple[float, float,
 
 def iteration_s(load: Load, clock_hz: float, bandwidth: float) -> float:
     """Seconds per iteration of a load that has the card to itself."""
-    return _softmax(load.host_s, busy_s(load, clock_hz, bandwidth)[0])
+    return _softmax(load.host_s, busy_s(load, clock_hz, bandwidth)[0] + load.gap_s)

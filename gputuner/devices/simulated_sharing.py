@@ -147,7 +147,9 @@ def _sliced(alone: Mapping[str, _Alone]) -> dict[str, float]:
         host = _host_stretch(alone)
         links = {name: min(1.0, one.load.link_s / times[name]) for name, one in alone.items()}
         for name, one in alone.items():
-            stretched = max(one.busy, host * one.load.host_s, one.load.link_s * (1.0 + _others(name, links)))
+            stretched = max(
+                one.busy + one.load.gap_s, host * one.load.host_s, one.load.link_s * (1.0 + _others(name, links))
+            )
             waiting = one.load.waits * _wait_s(name, alone, held)
             if not one.load.serial:
                 waiting = max(0.0, waiting - HIDDEN * (one.alone - one.busy))
@@ -210,7 +212,7 @@ def _side_by_side(alone: Mapping[str, _Alone], bandwidth: float, how: Sharing) -
             working = max(parts) if one.load.overlapped else parts[0] + max(parts[1], parts[2])
             busy = one.load.fixed_s + working + _blocked_s(name, one, active, alone)
             launching = max(host, serial) * one.load.host_s + (max(0.0, busy - one.busy) if one.load.serial else 0.0)
-            longest = max(busy, launching, one.load.link_s * (1.0 + _others(name, links)))
+            longest = max(busy + one.load.gap_s, launching, one.load.link_s * (1.0 + _others(name, links)))
             times[name] = max(one.alone, DAMPING * times[name] + (1.0 - DAMPING) * longest)
             active[name] = tuple(min(1.0, part / times[name]) for part in parts)  # pyright: ignore[reportArgumentType]
     return times

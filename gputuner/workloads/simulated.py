@@ -197,6 +197,8 @@ class SimulatedWorker:
         reserved = max(setting.cost.reserved_bytes for setting in settings)
         budget_s = float(message["budget_s"])
         warmup = message.get("warmup_s")
+        known_as = f"{self._seed} {self._id} {message.get('seed', 0)} {trial_id}"
+        scatter = max(setting.cost.scatter for setting in settings)
         self._trial = SimulatedTrial(
             id=trial_id,
             settings=settings,
@@ -209,7 +211,8 @@ class SimulatedWorker:
             capacity_bytes=free,
             reserved_bytes=min(reserved, free),
             retries=1 if reserved > free else 0,
-            rng=random.Random(f"{self._seed} {self._id} {message.get('seed', 0)} {trial_id}"),
+            rng=random.Random(known_as),
+            scatter=random.Random(f"{known_as} scatter").lognormvariate(0.0, scatter),
             ends_ns=t_ns + int(_SETUP_S * 1e9),
         )
 
@@ -311,7 +314,7 @@ class SimulatedWorker:
         """Close a timed window: its seconds per iteration, then go on or finish."""
         done = self._card.iterations(self._id) - trial.done_at_start
         if done > 0:
-            noise = trial.rng.lognormvariate(0.0, trial.cost.noise)
+            noise = trial.rng.lognormvariate(0.0, trial.cost.noise) * trial.scatter
             trial.windows.append(trial.window_ns / 1e9 / done * noise)
             trial.clocks.append(self._card.sm_clock_hz() / 1e6)
         measured_s = (t_ns - trial.part_ns) / 1e9

@@ -36,6 +36,8 @@ class SimulatedTrial:
     reserved_bytes: int
     retries: int
     rng: random.Random
+    scatter: float = 1.0
+    """Factor on all of its times."""
     phase: Phase = Phase.SETUP
     ends_ns: int = 0
     """When the present window or phase ends."""

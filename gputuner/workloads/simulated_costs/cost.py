@@ -20,6 +20,8 @@ class Cost:
     reserved_bytes: int
     noise: float
     """Relative spread (lognormal) of timed windows."""
+    scatter: float = 0.0
+    """Relative spread (lognormal) of whole trials."""
     relative_error: float | None = None
     notes: dict[str, Scalar] = field(default_factory=lambda: {})
 

@@ -84,6 +84,7 @@ def _accumulated(cost: Cost, count: int) -> Cost:
             compute_cycles=count * load.compute_cycles,
             dram_bytes=count * load.dram_bytes,
             fixed_s=count * load.fixed_s,
+            gap_s=count * load.gap_s,
             host_s=count * load.host_s,
         ),
         work={name: count * amount for name, amount in cost.work.items()},
