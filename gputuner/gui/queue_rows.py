@@ -33,7 +33,8 @@ def _cells(job: Job, cards: Mapping[str, QueueCard], now_s: float) -> list[Cell]
     over = job.state in ENDED
     command = " ".join(job.command)
     title = f"{job.name} · {command}" if job.name else command
-    why = words.ended(job) if over else words.reason(job)
+    ended = words.told(job.reason) if job.reason is not None else ""  # how it ended stands beside it as its state
+    why = ended if over else words.reason(job)
     return [
         Cell(str(job.id), muted=over),
         Cell(title, f"{title}\n{job.folder}", over),

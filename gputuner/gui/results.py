@@ -7,6 +7,7 @@ from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language import numbers, sentences
+from gputuner.language.steps import RATIOS
 from gputuner.language.words import _
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
@@ -27,7 +28,9 @@ def figure(entry: Scalar | None) -> float | None:
 
 
 def value_words(point: Point) -> str:
-    """Value and unit for people."""
+    """Value and unit for people; ratios with a times sign."""
+    if point.metric in RATIOS:
+        return f"{point.value:.2f} ×"
     return numbers.value(point.value, sentences.point_unit(point))
 
 
@@ -36,6 +39,8 @@ def interval_words(point: Point) -> str:
     spread = point.spread
     if spread is None or spread.ci95_low is None or spread.ci95_high is None:
         return numbers.MISSING
+    if point.metric in RATIOS:
+        return f"{spread.ci95_low:.2f} … {spread.ci95_high:.2f}"
     factor, _label = numbers.scale(point.value, sentences.point_unit(point))
     return f"{numbers.number(spread.ci95_low / factor)} … {numbers.number(spread.ci95_high / factor)}"
 

@@ -34,7 +34,7 @@ QLabel[role="danger"] { color: %(danger)s; }
 QLabel[role="good"] { color: %(good)s; }
 QPlainTextEdit[role="code"] { font-family: monospace; font-size: %(code)dpx; background: %(sunk)s; color: %(text)s;
   border: 1px solid %(sunk)s; border-radius: 4px; padding: 2px 4px; selection-background-color: %(accent)s;
-  selection-color: %(on_accent)s; }
+  selection-color: %(on_accent)s; placeholder-text-color: %(muted)s; }
 QPlainTextEdit[role="code"]:focus { border-color: %(accent)s; }
 
 QPushButton, QToolButton { background: %(surface)s; border: 1px solid %(line)s; border-radius: %(radius)dpx;
@@ -71,7 +71,7 @@ QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: %(surface)s; border: 1px solid %(strong_line)s;
   border-radius: %(radius)dpx; padding: 3px 8px; min-height: 22px; selection-background-color: %(accent)s;
-  selection-color: %(on_accent)s; }
+  selection-color: %(on_accent)s; placeholder-text-color: %(muted)s; }
 QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus { border: 2px solid %(accent)s;
   padding: 2px 7px; }
 QSpinBox QLineEdit:focus, QDoubleSpinBox QLineEdit:focus { border: none; padding: 0 6px; }

@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QToolTip
 
 from gputuner.experiments.contention import Contend
+from gputuner.gui.pages.contention_result import contention_result
 from gputuner.gui.picture_names import contention_titles
 from gputuner.gui.plots.pair_matrix import PairCell, PairMatrix, PairTable
 from gputuner.gui.results_contention import cause_groups, claim_words, gain_groups, slowdown_groups
@@ -76,6 +77,17 @@ def test_what_was_not_run_is_predicted_and_looks_it(contention):
     assert not any(
         cell.predicted for cell in pair_table(contention.pair_points(predicted=False), "processes").cells.values()
     )
+
+
+def test_rows_of_the_table_differ_where_they_begin(qtbot, contention):
+    """Ratios have their sign; what all rows say, and the kind of figure, comes last or not at all."""
+    view = contention_result(LIGHT)
+    qtbot.addWidget(view)
+    view.show_facts(RunFacts(points=contention.pair_points()), now=True)
+    rows = [cells for cells in view.table.rows.cells if " ×" in cells[1].text]
+    assert len(rows) > 5
+    assert len({cells[0].text[:4] for cells in rows}) > 1, "they begin with the job, not with the metric"
+    assert all("time slicing" not in cells[0].text for cells in rows), "there is one way of sharing"
 
 
 def test_each_way_of_sharing_has_a_matrix_of_its_own(contention):

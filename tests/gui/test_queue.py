@@ -114,6 +114,20 @@ def test_a_row_tells_state_needs_and_place():
     assert "1 GiB" in cells[4].hint, "by how much it has grown past what is kept for it"
 
 
+def test_how_a_job_ended_is_said_once():
+    done, broken = job(7, JobState.DONE), job(8, JobState.FAILED, reason=Reason(code="out_of_memory"))
+    rows = dict(job_rows(QueueView(jobs=(done, broken)), NOW))
+    assert [rows[key][3].text for key in ("7", "8")] == ["", "It ran out of memory."]
+
+
+def test_the_reason_has_the_room(table):
+    shown, _moves = table
+    shown.resize(1100, 300)
+    shown.show()
+    job_width, why_width = shown.columnWidth(1), shown.columnWidth(3)
+    assert 1.8 * job_width < why_width < 2.2 * job_width
+
+
 def test_the_cards_tell_what_is_free_and_kept():
     card = view().cards[0]
     assert "26 GiB free of 48 GiB" in card_words(card)

@@ -3,7 +3,9 @@
 import itertools
 
 import pytest
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
+from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import DARK, LIGHT, Choice, contrast, pick, readable, text_on
 from gputuner.model.quantities import Limiter, Quantity
 
@@ -17,6 +19,16 @@ class TestTheme:
             for ink in (theme.text, theme.muted, theme.accent, theme.danger, theme.warning, theme.good):
                 assert contrast(ink, ground) >= 4.5, (ink, ground)
         assert contrast(theme.on_accent, theme.accent) >= 4.5
+
+    def test_what_stands_where_nothing_was_typed_can_be_read(self, theme, qtbot):
+        for box in (QLineEdit(), QPlainTextEdit()):
+            box.setProperty("role", "code")
+            qtbot.addWidget(box)
+            box.setStyleSheet(stylesheet(theme))
+            box.ensurePolished()
+            ink = box.palette().placeholderText().color()
+            assert ink.alpha() == 255
+            assert contrast(ink.name(), theme.surface) >= 4.5
 
     def test_graphics_contrast(self, theme):
         for name in SERIES:

@@ -221,7 +221,9 @@ class PairsPicture(PictureFrame):
         for mode, button in self.modes.items():
             button.setVisible(mode in modes)
         self._row.setVisible(len(modes) > 1)
-        self.lines.setText("\n".join(prediction_lines(points)))
+        lines = prediction_lines(points)
+        self.lines.setText(lines[0] if lines else "")  # a row of the picture is worth more than a second line
+        self.lines.setToolTip("\n".join(lines))
         self.lines.setVisible(bool(self.lines.text()))
         self.choose(self.mode if self.mode in modes else next(iter(modes), ""))
 

@@ -291,7 +291,7 @@ class PairMatrix(QWidget):
             painter.setBrush(QColor(ground))
             painter.drawRect(QRectF(x, y, 40, LINE))
             painter.setPen(QColor(readable(text_on(ground), ground)))
-            painter.drawText(QRectF(x, y, 40, LINE), _CENTRE, f"{value:.1f}")
+            painter.drawText(QRectF(x, y, 40, LINE), _CENTRE, f"{value:.2f}")
             x += 40
         if words:
             box = QRectF(x + 14, y + 1, 22, LINE - 2)

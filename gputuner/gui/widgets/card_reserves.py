@@ -54,13 +54,16 @@ class ReserveBar(QWidget):
         painter.drawRoundedRect(QRectF(0, 0, kept, height), 3, 3)
         painter.setBrush(QColor(colour))
         painter.drawRoundedRect(QRectF(0, 0, self.held * width, height), 3, 3)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QColor(self._theme.strong_line))  # where the track ends must be seen on any ground
+        painter.drawRoundedRect(QRectF(0.5, 0.5, width - 1, height - 1), 3, 3)
 
 
 class _CardPanel(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.setProperty("role", "card")
-        self._title, self._told, self._paused = label("", "small"), Elided(), Elided("", "danger")
+        self._title, self._told, self._paused = label("", "small"), Elided(), label("", "danger", wrap=True)
         self._title.setMinimumWidth(1)
         self.bar = ReserveBar(theme)
         layout = QVBoxLayout(self)
@@ -76,7 +79,8 @@ class _CardPanel(QFrame):
         self.bar.show_card(card)
         self._told.show_text(card_words(card), hint)
         paused = "" if card.paused is None else words.card_reason(card.paused)
-        self._paused.show_text(paused, hint)
+        self._paused.setText(paused)
+        self._paused.setToolTip(hint)
         self._paused.setVisible(bool(paused))
         self.setToolTip(hint)
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QDragMoveEvent, QDropEvent, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView
 
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column, Rows, Table
 from gputuner.language.words import _
 
-NEEDS, ROOMY = 4, 780
+JOB, NEEDS, ROOMY = 1, 4, 1000
 """The column of the needs, and the width in pixels below which it is left out."""
 
 
@@ -40,14 +40,15 @@ class QueueTable(Table):
         columns = [
             Column(_("No."), 4, right=True),
             Column(_("Job"), 0),
-            Column(_("State"), 12),
+            Column(_("State"), 11),
             Column(_("Why"), 0),
             Column(_("Needs"), 17),
             Column(_("Card"), 5),
-            Column(_("Time"), 11, right=True),
+            Column(_("Time"), 10, right=True),
         ]
         self._rows = _QueueRows(theme, columns)
         super().__init__(theme, columns, _("jobs"), rows=self._rows)
+        self.horizontalHeader().setSectionResizeMode(JOB, QHeaderView.ResizeMode.Fixed)
         self.setDragEnabled(True)
         self.setAcceptDrops(True)
         self.setDropIndicatorShown(True)
@@ -55,9 +56,11 @@ class QueueTable(Table):
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """In a narrow table the reason is worth more than the needs (hovering tells them)."""
+        """The reason gets twice the room of the job; in a narrow table also that of the needs (hovering tells them)."""
         super().resizeEvent(event)
         self.setColumnHidden(NEEDS, self.width() < ROOMY)
+        told = [n for n, column in enumerate(self.rows.columns) if column.width and not self.isColumnHidden(n)]
+        self.setColumnWidth(JOB, max(0, self.viewport().width() - sum(map(self.columnWidth, told))) // 3)
 
     def show_jobs(self, rows: Sequence[tuple[str, list[Cell]]], movable: Sequence[int]) -> None:
         """Show these jobs, ``movable`` ones in their order; the chosen one stays chosen where it is still there."""
