@@ -69,7 +69,7 @@ class CoolingPage(ExperimentPage):
         return super().can_start and card is not None and not card.info.is_cpu
 
     def _shows_result(self) -> bool:
-        if super()._shows_result():
+        if super()._shows_result() or self._state.facts.traces:  # too short for a figure: what was seen is there
             return True
         from gputuner.gui.pages.cooling_compare import tests_of
 
