@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gputuner.advice.contention_ways import better_baseline, gain_over, pays, way_rules
+from gputuner.advice.contention_ways import (
+    AS_GOOD,
+    MPS_DAEMON,
+    better_baseline,
+    fewest_risks,
+    gain_over,
+    pays,
+    way_rules,
+)
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make, setting_of
 from gputuner.advice.questions import command
@@ -12,8 +20,6 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.change import Change
 from gputuner.model.readings import Scalar
 
-AS_GOOD = 0.02
-"""So close to the best gain fewer jobs are as good."""
 FIXED_CHANCE = 0.15
 """How often a batch cannot be changed where nobody said so."""
 EXCLUSIVE = ("exclusive_process", "exclusive_thread")
@@ -56,8 +62,8 @@ def contention_rules(evidence: Evidence) -> list[Advice]:
 
 
 def _best_way(known: Sequence[Mix], label: str) -> Mix:
-    """A mix in the way of sharing in which it does most."""
-    return max((mix for mix in known if mix.label == label), key=_gain)
+    """A mix in the way of sharing in which it does most; MPS only where that is clearly more."""
+    return fewest_risks([mix for mix in known if mix.label == label])
 
 
 def _how_many(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:
@@ -75,9 +81,11 @@ def _how_many(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:
 
 
 def _fewest(own: Sequence[Mix]) -> Mix:
-    """The fewest jobs whose gain is about the best."""
+    """The fewest jobs whose gain is about the best, rather not under MPS."""
     top = max(_gain(mix) for mix in own)
-    return min((mix for mix in own if _gain(mix) >= top * (1.0 - AS_GOOD)), key=lambda mix: mix.jobs)
+    near = [mix for mix in own if _gain(mix) >= top * (1.0 - AS_GOOD)]
+    least = min(mix.jobs for mix in near)
+    return fewest_risks([mix for mix in near if mix.jobs == least])
 
 
 def _gain(mix: Mix) -> float:
@@ -145,6 +153,8 @@ def _params(mix: Mix) -> dict[str, Scalar]:
         "slowdown": mix.worst or 1.0,
         **{name: extra[name] for name in ("alone_tuned", "tuned_batch", "energy_ratio", "fairness") if name in extra},
     }
+    if mix.mode == "mps":
+        params["mps_daemon"] = MPS_DAEMON
     by = str(extra.get("tuned_by", ""))
     if by.startswith("session "):
         params["tuned_session"] = by.removeprefix("session ")

@@ -13,6 +13,10 @@ WORTH = 0.05
 """Gain, over the better baseline or over time slicing, from which on something is advised."""
 FIXED = "fixed"
 """Of a batch that its owner fixed."""
+AS_GOOD = 0.02
+"""So close to the best gain fewer jobs, and a way of sharing with fewer risks, are as good."""
+MPS_DAEMON = "nvidia-cuda-mps-control -d"
+"""What switches MPS on."""
 FAVOURED = 0.05
 """High priority must take this share off the step time beside others to be advised."""
 HOST, VERDICT = "host", "verdict"
@@ -67,13 +71,23 @@ def way_rules(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:
     return [*found, *_host(evidence, {(mix.label, mix.mode) for mix in valid})]
 
 
+def fewest_risks(own: Sequence[Mix]) -> Mix:
+    """The mix that does most; one without MPS, where one fault ends all, if it does about as much."""
+
+    def gain(mix: Mix) -> float:
+        return mix.gain.value if mix.gain is not None else 0.0
+
+    near = [mix for mix in own if gain(mix) >= max(map(gain, own)) * (1.0 - AS_GOOD)]
+    return max([mix for mix in near if mix.mode != "mps"] or near, key=gain)
+
+
 def _mode(evidence: Evidence, own: Sequence[Mix]) -> list[Advice]:
     """The way in which the same mix does most, against the usual one; none where even that does not pay."""
     usual = next((mix.gain for mix in own if mix.mode == "processes"), None)
     others = [mix for mix in own if mix.mode != "processes" and mix.gain is not None]
     if usual is None or not others:
         return []
-    best = max(others, key=lambda mix: mix.gain.value if mix.gain else 0.0)
+    best = fewest_risks(others)
     baseline = better_baseline(best)
     if best.gain is None or (baseline is not None and not pays(gain_over(best, baseline))):
         return []
@@ -103,6 +117,7 @@ def _shares(evidence: Evidence, mix: Mix, plain: Mix) -> list[Advice]:
         "shares": mix.shares,
         "together": mix.gain.value,
         "usual": plain.gain.value,
+        "mps_daemon": MPS_DAEMON,
     }
     points = [mix.gain, plain.gain]
     if gain.value >= WORTH and (gain.low is None or gain.low > 0.0):

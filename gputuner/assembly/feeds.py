@@ -45,13 +45,14 @@ def host_feed(rates: Rates) -> Feed:
     return feed
 
 
-def simulated_feed(ids: Sequence[str], rates: Rates) -> Feed:
-    """Simulated cards at wall pace with a demonstration load on each."""
+def simulated_feed(ids: Sequence[str], rates: Rates, *, demo: bool = True) -> Feed:
+    """Simulated cards at wall pace; ``demo``: with a demonstration load on each, for whoever only looks."""
     from gputuner.devices.simulated import DemoLoad, SimulatedCards, WallDrivenClock
     from gputuner.telemetry.local import LocalFeed
 
     cards = SimulatedCards(ids, WallDrivenClock())
-    cards.attach(DemoLoad)
+    if demo:
+        cards.attach(DemoLoad)
     feed = LocalFeed(cards, fast_hz=rates.fast_hz, slow_s=rates.slow_s, clock=cards.clock.now_ns)
     _await_cards(feed)
     return feed

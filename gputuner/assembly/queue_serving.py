@@ -9,6 +9,7 @@ from typing import Protocol
 
 from gputuner.analysis.placement import Limits
 from gputuner.assembly.children import child_command
+from gputuner.assembly.feeds import simulated_feed
 from gputuner.assembly.queue_pairs import StoredPairs
 from gputuner.assembly.visibility import Seen
 from gputuner.jobs.lease import RunnerLease
@@ -18,6 +19,7 @@ from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import UsageError
 from gputuner.model.jobs import RunnerNote
 from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.rates import Rates
 
 FIRST_SAMPLE_S = 10.0
 PAIRS_EVERY_S = 60.0
@@ -70,10 +72,13 @@ def serving(
         shown = Seen(os.environ, cards).shown(cards) or cards  # a scheduler that started us may have given us some only
     wanted = {card.uuid for card in shown}
     lease = RunnerLease(setup.data_dir)
+    feed, own = setup.feed, None
     try:
-        _await_first_sample(setup.feed, shown)
+        if setup.origin is Origin.SIMULATED:
+            feed = own = _empty_cards(setup.cards())
+        _await_first_sample(feed, shown)
         looked_at = FeedCards(
-            setup.feed,
+            feed,
             lambda: tuple(card for card in setup.cards() if card.uuid in wanted),
             default_slots() if slots is None else slots,
         )
@@ -90,7 +95,14 @@ def serving(
         finally:
             runner.close()
     finally:
+        if own is not None:
+            own.close()
         lease.release()
+
+
+def _empty_cards(cards: Sequence[CardInfo]) -> Feed:
+    """The same simulated cards without the load that whoever looks at them is shown: nobody is there but our jobs."""
+    return simulated_feed([card.catalog.catalog_id for card in cards if card.catalog is not None], Rates(), demo=False)
 
 
 def _await_first_sample(feed: Feed, cards: Sequence[CardInfo]) -> None:

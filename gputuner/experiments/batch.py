@@ -152,8 +152,10 @@ class Batch:
                 yield from energy(course, shape, known, setting, int(point.value), most)
 
 
-def refuse_nothing(course: Course, shape: Shape) -> None:
+def refuse_nothing(course: Course, shape: Shape, batch: int | None = None) -> None:
     """End with an error where nothing was measured, and it is known why.
+
+    ``batch``: the only one that was tried; None: down to one sample.
 
     Raises:
         DoesNotFit: not even one sample fits.
@@ -166,6 +168,10 @@ def refuse_nothing(course: Course, shape: Shape) -> None:
     match course.last:
         case OutOfMemory():
             told = memory_short(course, course.last)
+            if batch is not None:
+                raise DoesNotFit(
+                    "batch_does_not_fit", f"{name} does not fit at {batch}", workload=name, batch=batch, **told
+                )
             raise DoesNotFit("nothing_fits", f"not even one sample of {name} fits", workload=name, **told)
         case UserCodeFailed():
             refuse(name, course.last)

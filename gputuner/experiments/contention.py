@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import ClassVar, get_args
 
+from gputuner.analysis.contention_pressure import Pressures
 from gputuner.analysis.told_command import told_command, told_line
 from gputuner.experiments.advised import advised
 from gputuner.experiments.batch import refuse_nothing
@@ -173,13 +174,13 @@ class Contend:
         """The steps: the mix between solo runs, the tuned baseline, further rounds, causes, advice."""
         pace = pace_for(context)
         course = Course(context, pace.start_s, hurried=context.budget_s < SHORT_S)
-        lab = Lab(course, pace)
+        lab = Lab(course, pace, self.seed)
         lab.known.fixed_batch = self.fixed_batch
         built = tuple(asked.on(context, self.folder) for asked in self.asked())
         with suppress(RunEnds):
             yield from self._measured(lab, (*built, *command_jobs(self.commands)))
         if built:
-            refuse_nothing(course, replace(full_shape(context), subject=built[0].subject))
+            refuse_nothing(course, replace(full_shape(context), subject=built[0].subject), batch=built[0].batch)
         yield advised(course, command=self.command())
 
     def _measured(self, lab: Lab, jobs: tuple[Runnable, ...]) -> Plan:
@@ -214,11 +215,15 @@ class Contend:
         if not self.causes:
             yield from course.total(sweep.steps_left(), min(sweep.left_s(), max(0.0, course.left_s)), known=False)
             yield from sweep.again()
-        for mode in ways:
-            found = (yield from sensitivities(lab, jobs, mode)) if self.causes else None
-            yield from causes(lab, mode, found)
+        found: dict[Mode, Pressures] = {}
         if self.causes:
-            yield from sweep.again()
+            with suppress(RunEnds):  # what is known by then is still told
+                for mode in ways:
+                    if (pressures := (yield from sensitivities(lab, jobs, mode))) is not None:
+                        found[mode] = pressures
+                yield from sweep.again()
+        for mode in ways:  # last, so that they explain the figures of all rounds
+            yield from causes(lab, mode, found.get(mode))
 
     def _tuned(self, lab: Lab, jobs: tuple[Runnable, ...], keep_s: float) -> Plan:
         """The second baseline, where the batches may change and all jobs have one."""

@@ -16,6 +16,7 @@ from gputuner.analysis.contention_causes import (
     plain_cause,
 )
 from gputuner.analysis.contention_pressure import Pressures
+from gputuner.analysis.contention_rounds import of_rounds
 from gputuner.analysis.contention_stored import CAUSE
 from gputuner.experiments.contention_measure import Lab
 from gputuner.experiments.contention_points import Round
@@ -30,10 +31,14 @@ def causes(lab: Lab, mode: Mode, found: Pressures | None) -> Generator[Step, Ste
     Jobs that were not beside the probes are judged by clock and memory alone.
     """
     for (_, way), rounds in list(lab.known.rounds.items()):
-        last = rounds[-1]
-        if last.mode != mode or way != mode or last.found is None or not last.found.valid:
+        told = [each for each in rounds if each.found is not None]
+        if way != mode or not told or told[-1].mode != mode:
+            continue
+        last = told[-1]
+        whole = of_rounds([each.found for each in told if each.found is not None and each.places == last.places])
+        if not whole.valid:
             continue  # of figures that do not hold there is nothing to explain
-        for place, slowed in zip(last.places, last.found.jobs, strict=True):
+        for place, slowed in zip(last.places, whole.jobs, strict=True):
             yield from _tell(lab, last, place, slowed.spread.median, found)
 
 

@@ -70,6 +70,14 @@ ERRORS: dict[str, str] = {
     ),
     "job_setting_unknown": N_("{job}: there is no setting {name}; there are {known}."),
     "job_setting_value": N_("{job}: {name} cannot be {value}."),
+    "batch_does_not_fit": N_(
+        "Nothing was measured: {workload} does not fit into the memory at batch {batch}; choose a smaller one "
+        "(NAME:batch=N)."
+    ),
+    "batch_does_not_fit:needed": N_(
+        "Nothing was measured: {workload} does not fit into the memory at batch {batch}. It needs at least "
+        "{needed_bytes:bytes}, and {free_bytes:bytes} were free; choose a smaller one (NAME:batch=N)."
+    ),
     "contend_no_job": N_("Name a training, a recipe or a command to run."),
     "contend_count_of_mix": N_(
         "--jobs says how many of one job run at once; with several jobs leave it out and name each as often as it runs."
@@ -95,18 +103,21 @@ _PRIORITY = N_(
     "{others:x} times."
 )
 _WORST = N_("Worst together: {worst}, with {worst_gain:x} times the work of one after the other.")
+_MPS = N_(
+    "MPS is switched on by its daemon ({mps_daemon}); mind: under it a fatal fault in one job ends all jobs of the card."
+)
 _ENERGY = N_("The same work takes {energy_ratio:x} times the energy.")
 
 ADVICE: dict[str, AdviceWords] = {
     "contend.how_many": AdviceWords(
         title=N_("{jobs} at once pay"),
         action=N_("Run {jobs} of {mix_one} at once ({mode})."),
-        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY),
+        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY, _MPS),
     ),
     "contend.fixed_batch": AdviceWords(
         title=N_("{jobs} at once pay where the batch is fixed"),
         action=N_("If the batch cannot be changed, run {jobs} of {mix_one} at once ({mode})."),
-        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY),
+        why=(_TOGETHER, _TUNED_ONE, _FROM, _ENERGY, _MPS),
     ),
     "contend.one": AdviceWords(
         title=N_("One training at a time"),
@@ -116,7 +127,7 @@ ADVICE: dict[str, AdviceWords] = {
     "contend.together": AdviceWords(
         title=N_("These jobs go together"),
         action=N_("Run {mix} at once ({mode})."),
-        why=(_TOGETHER, _TUNED, _FROM, _ENERGY),
+        why=(_TOGETHER, _TUNED, _FROM, _ENERGY, _MPS),
     ),
     "contend.apart": AdviceWords(
         title=N_("These jobs do not go together"),
@@ -130,6 +141,7 @@ ADVICE: dict[str, AdviceWords] = {
             _TOGETHER,
             _TUNED,
             N_("Worst together: {worst}, with {worst_gain:x} times the work of one after the other."),
+            _MPS,
         ),
     ),
     "contend.no_pair": AdviceWords(
@@ -182,7 +194,10 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_(
             "Give the jobs of {mix} {shares} per cent of the card's threads (CUDA_MPS_ACTIVE_THREAD_PERCENTAGE)."
         ),
-        why=(N_("So they do {together:x} times the work of one after the other; without shares {usual:x} times."),),
+        why=(
+            N_("So they do {together:x} times the work of one after the other; without shares {usual:x} times."),
+            _MPS,
+        ),
     ),
     "contend.shares_none": AdviceWords(
         title=N_("No thread percentages under MPS"),

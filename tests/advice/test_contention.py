@@ -4,6 +4,7 @@ import pytest
 
 from gputuner.advice.contention import contention_questions, contention_rules, is_contention
 from gputuner.advice.rules import advise
+from gputuner.language.advice import advice_why
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Flag, Spread
 from gputuner.model.readings import Reading
@@ -203,3 +204,23 @@ def test_figures_of_another_card_are_left_alone(lab):
     points = tuple(mix(lab, [A, B], 1.5, tuned_by="fixed"))
     other = CardInfo(uuid="GPU-other", index=1, name="another")
     assert contention_rules(lab.Evidence(card=other, points=points)) == []
+
+
+@pytest.mark.parametrize(("mps", "chosen"), [(1.31, "streams"), (1.5, "mps")])
+def test_of_ways_that_do_about_as_much_none_is_advised_in_which_one_fault_ends_all(lab, mps, chosen):
+    ways = [("processes", 1.0), ("mps", mps), ("streams", 1.3)]
+    points = [point for mode, gain in ways for point in mix(lab, [A, B], gain, mode=mode, tuned_by="fixed")]
+    found, _ = told(lab, points)
+    named = {entry.id: entry for entry in found}
+    for rule in ("contend.together", "contend.mode"):
+        assert named[rule].params["mode"] == chosen
+
+
+@pytest.mark.parametrize("labels", [[A, B], [A, A]])
+def test_whatever_advises_mps_says_how_it_is_switched_on_and_what_a_fault_does(lab, labels):
+    for mode, expected in (("mps", True), ("streams", False)):
+        found, _ = told(lab, mix(lab, labels, 1.8, mode=mode, tuned_by="fixed"))
+        (entry,) = [each for each in found if each.id in {"contend.together", "contend.how_many"}]
+        why = advice_why(entry)
+        assert ("nvidia-cuda-mps-control -d" in why) is expected
+        assert ("ends all jobs" in why) is expected

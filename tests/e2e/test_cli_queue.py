@@ -133,6 +133,14 @@ def test_simulated_cards_share_out_a_list(here):
         assert here("queue", "log", str(number)).out.strip() == job["cards"][0]
 
 
+def test_nobody_invented_takes_memory_of_a_simulated_card(here):
+    here("queue", "add", "--memory", "45", *CARD, "--", *SH, "exit 0")
+    ran = here("queue", "run", "--until-empty", "--json", *CARD)
+    assert ran.jobs[1]["state"] == "done"
+    assert "train.py" not in ran.err
+    assert "waits" not in ran.err
+
+
 def test_the_runner_may_end_be_killed_and_come_back_while_a_job_runs(fresh, tmp_path):
     go = tmp_path / "go"
     script = f"echo begun; while [ ! -e {go} ]; do sleep 0.02; done; echo over"

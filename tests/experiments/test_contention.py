@@ -7,6 +7,7 @@ import pytest
 from gputuner.analysis.contention_figures import mixes
 from gputuner.experiments.contention import Contend
 from gputuner.experiments.contention_tuned import TunedRate
+from gputuner.language import sentences
 from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.points import Flag
 from gputuner.model.readings import Reading
@@ -116,8 +117,10 @@ def test_a_mix_that_does_not_fit_is_told_and_nothing_is_said_of_it(lab):
 
 
 def test_a_job_that_does_not_fit_alone_is_an_error(lab):
-    with pytest.raises(DoesNotFit):
+    with pytest.raises(DoesNotFit) as found:
         run(lab, Contend(jobs=("resnet50:batch=4096",)), lab.h200(capacity_gib=8.0))
+    assert (found.value.code, found.value.params["batch"]) == ("batch_does_not_fit", 4096)
+    assert "at batch 4096" in sentences.error(found.value)
 
 
 def test_survivors_of_a_job_that_failed_before_the_start_are_a_mix_of_their_own(lab):
