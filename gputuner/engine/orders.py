@@ -51,13 +51,18 @@ def noted(trial: Trial, step: Together, mode: Mode, job: int) -> Trial:
     return replace(trial, notes={**trial.notes, "mode": mode, **share})
 
 
+def _null(step: Together) -> bool:
+    """Whether it stands for a mix: one job that waits for an idle partner."""
+    return bool(step.idle) and any(work.idle_before_s > 0 for work in step.works)
+
+
 def shared(step: Together, mode: Mode, workers: Sequence[str]) -> Mapping[str, Any]:
     """What each of the jobs in these workers is told of the others.
 
     How long it runs before it is timed, and how they share the card where not in time slices (simulated workers go by
     it).
     """
-    warm: dict[str, Any] = {"rewarm_s": REWARM_S} if len(workers) > 1 else {}
+    warm: dict[str, Any] = {"rewarm_s": REWARM_S} if len(workers) > 1 or _null(step) else {}
     if mode != "mps":
         return warm
     percentages = step.thread_percentages or (100,) * len(workers)

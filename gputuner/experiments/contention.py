@@ -71,7 +71,7 @@ class Contend:
     matrix: bool = False
     """All pairs of the jobs, each with itself too."""
     null: bool = False
-    """An idle partner in place of the other jobs: how often a difference is seen that is none."""
+    """An idle partner in place of the other jobs (not in streams): how often a difference is seen that is none."""
     fixed_batch: bool = False
     """The batches cannot be changed: the baseline of tuned batches is left out."""
     thread_percentages: tuple[int, ...] = ()
@@ -116,6 +116,8 @@ class Contend:
         distinct = {(job.name, job.recipe, *sorted(job.settings.items())) for job in asked}
         if self.matrix and len(distinct) + len(set(self.commands)) < 2:
             raise UsageError("contend_matrix_of_one", "a matrix needs two jobs")
+        if self.null and "streams" in self.modes:
+            raise UsageError("contend_null_streams", "streams have no idle partner")
         self._check_shares(many)
 
     def _check_shares(self, jobs: int) -> None:
@@ -191,7 +193,7 @@ class Contend:
             return
         yield from course.total(*self._expected(lab, jobs, modes), known=False)
         if self.null:
-            yield from null_rounds(lab, jobs)
+            yield from null_rounds(lab, jobs, modes)
             return
         if self.matrix:
             yield from self._tuned(lab, jobs, MATRIX_SHARE * course.left_s)

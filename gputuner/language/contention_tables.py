@@ -165,7 +165,7 @@ def null_lines(points: Sequence[Point]) -> list[str]:
                 "{job} beside an idle partner: {n} rounds differ from 1 by {middle} in the middle, {largest} at most; "
                 "{share} of their intervals call that a difference."
             ).format(
-                job=mix(point.workload),
+                job=_in_mode(point),
                 n=point.extra.get("pairs", ""),
                 middle=_percent(point.value),
                 largest=_percent(point.extra.get("largest")),
@@ -173,6 +173,12 @@ def null_lines(points: Sequence[Point]) -> list[str]:
             )
         )
     return told
+
+
+def _in_mode(point: Point) -> str:
+    """The job, with the way of sharing where it is not the usual one."""
+    way = point.params.get("mode", "processes")
+    return mix(point.workload) if way == "processes" else f"{mix(point.workload)} ({mode(str(way))})"
 
 
 def _percent(figure: Scalar | None) -> str:

@@ -87,6 +87,9 @@ ERRORS: dict[str, str] = {
     "contend_matrix_of_one": N_("A matrix of pairs needs two or more different jobs."),
     "contend_shares": N_("{name} has {value} values for {jobs} jobs; give one for each, or one for all."),
     "contend_shares_mode": N_("{name} goes with mode {mode}; add that to --mode, or leave it out."),
+    "contend_null_streams": N_(
+        "--null needs a partner in a process of its own: name processes or mps with --mode, not streams."
+    ),
     "contend_priority": N_("A priority is high or normal, not {value}."),
     "contend_percentage": N_("A thread percentage is a whole number from 1 to 100, not {value}."),
     "contend_recipe_missing": N_("There is no file {path}; go to its folder, or write the path to it."),

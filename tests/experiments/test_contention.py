@@ -303,15 +303,55 @@ def test_a_pair_faster_than_alone_is_invalid_and_no_gain(lab):
 def test_a_null_check_runs_each_job_beside_an_idle_partner(lab):
     told = run(lab, Contend(jobs=("resnet50:batch=32",), null=True))
     assert all(len(step.works) == 1 and step.idle == 1 for step in at_once(told))
+    assert all(work.fresh and work.idle_before_s > 0 for step in at_once(told) for work in step.works), "as in a mix"
     assert {work.idle for work in told.works("contend_alone")} == {1}
     slowdowns = told.of("co_run_slowdown", null=True)
     assert len(slowdowns) >= 5
     assert len({p.params["round"] for p in slowdowns}) == len(slowdowns)
     (found,) = told.of("null_difference")
+    assert found.params["mode"] == "processes"
     assert found.extra["pairs"] == len(slowdowns)
     assert found.value < 0.02
     assert found.extra["false_difference_rate"] <= 0.4
     assert (told.advised.advice, told.advised.questions) == ((), ())
+
+
+@pytest.mark.parametrize("slow", [1.0, 1.03])
+def test_a_null_check_finds_an_idle_partner_that_slows(lab, slow):
+    performer = lab.Performer(lab.h200())
+
+    def script(step):
+        result = performer.run(step)
+        if not isinstance(step, Together):
+            return result
+        trials = tuple(replace(each, iteration_s=tuple(slow * s for s in each.iteration_s)) for each in result.trials)
+        return replace(result, trials=trials)
+
+    (found,) = run(lab, Contend(jobs=("resnet50:batch=32",), null=True), script=script).of("null_difference")
+    if slow > 1.0:
+        assert found.value == pytest.approx(0.03, abs=0.01)
+        assert found.extra["false_difference_rate"] > 0.8
+    else:
+        assert found.extra["false_difference_rate"] < 0.4
+
+
+def test_a_null_check_in_every_mode_asked_for(lab):
+    performer = lab.Performer(lab.h200())
+
+    def script(step):
+        result = performer.run(step)
+        return replace(result, mode=step.mode) if isinstance(step, Together) else result
+
+    told = run(lab, Contend(jobs=("resnet50:batch=32",), null=True, modes=("mps", "processes"), minutes=6.0),
+               script=script)  # fmt: skip
+    assert [p.params["mode"] for p in told.of("null_difference")] == ["mps", "processes"]
+    assert {p.params["mode"] for p in told.of("co_run_slowdown", null=True)} == {"mps", "processes"}
+
+
+def test_a_null_check_of_a_mode_that_cannot_be_had_tells_nothing_of_it(lab):
+    told = run(lab, Contend(jobs=("resnet50:batch=32",), null=True, modes=("mps",)))
+    assert told.of("null_difference") == []
+    assert len(at_once(told)) == 1, "asked for once"
 
 
 def test_two_commands_are_refused_where_they_cannot_be():
@@ -328,6 +368,7 @@ def test_two_commands_are_refused_where_they_cannot_be():
         ({"max_jobs": 1}, "value_out_of_range"),
         ({"modes": ()}, "contend_mode_unknown"),
         ({"modes": ("threads",)}, "contend_mode_unknown"),
+        ({"null": True, "modes": ("processes", "streams")}, "contend_null_streams"),
         ({"jobs": ("edsr", "edsr"), "matrix": True}, "contend_matrix_of_one"),
         ({"thread_percentages": (50,)}, "contend_shares_mode"),
         ({"thread_percentages": (50, 60, 70), "modes": ("mps",), "count": 2}, "contend_shares"),
