@@ -102,7 +102,10 @@ def serving(
 
 def _empty_cards(cards: Sequence[CardInfo]) -> Feed:
     """The same simulated cards without the load that whoever looks at them is shown: nobody is there but our jobs."""
-    return simulated_feed([card.catalog.catalog_id for card in cards if card.catalog is not None], Rates(), demo=False)
+    ids = [
+        card.catalog.catalog_id for card in cards if card.catalog is not None and card.catalog.catalog_id is not None
+    ]
+    return simulated_feed(ids, Rates(), demo=False)
 
 
 def _await_first_sample(feed: Feed, cards: Sequence[CardInfo]) -> None:

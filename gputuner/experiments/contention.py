@@ -217,15 +217,21 @@ class Contend:
         if not self.causes:
             yield from course.total(sweep.steps_left(), min(sweep.left_s(), max(0.0, course.left_s)), known=False)
             yield from sweep.again()
-        found: dict[Mode, Pressures] = {}
-        if self.causes:
-            with suppress(RunEnds):  # what is known by then is still told
-                for mode in ways:
-                    if (pressures := (yield from sensitivities(lab, jobs, mode))) is not None:
-                        found[mode] = pressures
-                yield from sweep.again()
+        found = (yield from self._pressures(lab, jobs, ways, sweep)) if self.causes else {}
         for mode in ways:  # last, so that they explain the figures of all rounds
             yield from causes(lab, mode, found.get(mode))
+
+    def _pressures(
+        self, lab: Lab, jobs: tuple[Runnable, ...], ways: list[Mode], sweep: Sweep
+    ) -> Generator[Step, StepResult, dict[Mode, Pressures]]:
+        """The jobs beside probes, then further rounds; where the run ends meanwhile, what is known by then."""
+        found: dict[Mode, Pressures] = {}
+        with suppress(RunEnds):
+            for mode in ways:
+                if (pressures := (yield from sensitivities(lab, jobs, mode))) is not None:
+                    found[mode] = pressures
+            yield from sweep.again()
+        return found
 
     def _tuned(self, lab: Lab, jobs: tuple[Runnable, ...], keep_s: float) -> Plan:
         """The second baseline, where the batches may change and all jobs have one."""

@@ -57,6 +57,11 @@ WARNINGS: dict[str, str] = {
         "beside another. The mode was not changed; nvidia-smi -c 0 (as administrator) lets several in."
     ),
     "contend_probe_missing": N_("The probe {probe} cannot run here: {message}"),
+    "contend_probe_apart": N_("{first} and {second} hardly ran at the same time: this pair is left out."),
+    "contend_probe_weak": N_(
+        "Alone the probe {probe} reaches {share} of the card's peak: it presses less than it could, so jobs may suffer "
+        "more from others than beside it."
+    ),
     "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. See --minutes."),
     "contend_no_overlap": N_(
         "No step of a job lay wholly in the time in which all {jobs} ran, so nothing is said of them. More --minutes "
@@ -107,7 +112,8 @@ _PRIORITY = N_(
 )
 _WORST = N_("Worst together: {worst}, with {worst_gain:x} times the work of one after the other.")
 _MPS = N_(
-    "MPS is switched on by its daemon ({mps_daemon}); mind: under it a fatal fault in one job ends all jobs of the card."
+    "MPS is switched on by its daemon ({mps_daemon}); mind: under it a fatal fault in one job ends all jobs of the "
+    "card."
 )
 _ENERGY = N_("The same work takes {energy_ratio:x} times the energy.")
 
