@@ -130,6 +130,8 @@ def cause_of(
     )  # fmt: skip
     if plain is None or plain.verdict in (MEMORY, HOST):
         return plain
+    if host is None or host.processor < HOST_FULL:  # idle cores are no cause, however much full ones would cost
+        found = found.without(HOST)
     whole = log_slowdown(slowdown)
     shares = {name: share for name, share in plain.shares.items() if name == CLOCK}
     told: dict[str, float] = {}

@@ -7,11 +7,9 @@ from gputuner.analysis.headlines import NULL
 from gputuner.model.points import Flag, Point
 
 GAIN, SLOWDOWN = "co_run_gain", "co_run_slowdown"
-RETOLD = frozenset({GAIN, SLOWDOWN, "co_run_cause", "co_run_predicted"})
-"""Metrics of mixes that are told anew with each round."""
-
-
 PRESSURE = frozenset({"pressure_sensitivity", "pressure_exerted", "pressure_calibration"})
+RETOLD = frozenset({GAIN, SLOWDOWN, "co_run_cause", "co_run_predicted"}) | PRESSURE
+"""Metrics that are told anew: of mixes with each round, of probes after they ran alone again."""
 
 
 def is_of_mix(point: Point) -> bool:

@@ -76,9 +76,20 @@ def errors(told: Sequence[HeldOut]) -> Errors:
     )
 
 
+def _logs(found: Pressures) -> dict[Pair, float]:
+    of = found.on_card
+    return {(job, partner): log(predict(of, job, partner).slowdown) for job in of.jobs for partner in of.jobs}
+
+
+def from_probes_alone(found: Pressures) -> Model:
+    """Predictions from probes, whatever was measured of pairs."""
+    logs = _logs(found)
+    return lambda _, pair: exp(logs[pair])
+
+
 def from_pressures(found: Pressures) -> Model:
     """Predictions from probes; measured pairs correct their scale."""
-    logs = {(job, partner): log(predict(found, job, partner).slowdown) for job in found.jobs for partner in found.jobs}
+    logs = _logs(found)
 
     def told(known: Sequence[Seen], pair: Pair) -> float:
         seen = [(logs[job, partner], log_slowdown(s)) for job, partner, s in known if (job, partner) in logs]

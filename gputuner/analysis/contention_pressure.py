@@ -5,7 +5,7 @@ own slowdown), and the probe shows the job's *pressure* (the probe's slowdown). 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 
 from gputuner.analysis.contention import VALID_SLOWDOWN
@@ -50,6 +50,20 @@ class Pressures:
     def alternating(self) -> bool:
         """Whether contexts took turns on the card (time slices): then a slicing probe was what told it."""
         return any(setting.probe == SLICES for setting in self.settings)
+
+    def without(self, probe: str) -> "Pressures":
+        """The same as if ``probe`` had not run."""
+        return replace(self, settings=tuple(setting for setting in self.settings if setting.probe != probe))
+
+    @property
+    def on_card(self) -> "Pressures":
+        """Without the probe of the host's processor, where the card is not that processor itself.
+
+        Cores are short or they are not: a pair that leaves some idle loses nothing by the host, however much a probe
+        that fills all of them costs each job. Adding up shares of that probe is no model of it.
+        """
+        card = any(setting.probe not in (HOST, DRAM) for setting in self.settings)
+        return self.without(HOST) if card else self
 
     @property
     def reporters(self) -> tuple[ProbeSetting, ...]:

@@ -17,6 +17,7 @@ from gputuner.analysis.contention_held_out import (
     constant,
     equal_sharing,
     from_pressures,
+    from_probes_alone,
     held_out,
 )
 from gputuner.analysis.contention_prediction import Seen
@@ -35,7 +36,7 @@ PAIR_MEASURE_S = 3.0
 COUNTERS_FROM = 9.0
 """Compute capability of the first cards with activity counters (GPM)."""
 COUNTED_PAIRS = 2
-FOR_PROBES = 0.7
+FOR_PROBES = 0.8
 """Share of the time that is kept for probes where it is short: what they tell predicts the pairs that did not run."""
 Pair = tuple[Runnable, Runnable]
 
@@ -55,7 +56,7 @@ def pairs_in_order(jobs: Sequence[Runnable]) -> list[Pair]:
 
 def _quick(lab: Lab) -> Lab:
     """The same laboratory at the pace of a matrix; what it measures is known to both."""
-    quick = Lab(lab.course, replace(lab.pace, measure_s=min(lab.pace.measure_s, PAIR_MEASURE_S)))
+    quick = Lab(lab.course, replace(lab.pace, measure_s=min(lab.pace.measure_s, PAIR_MEASURE_S)), lab.seed)
     quick.known, quick.refused = lab.known, lab.refused
     return quick
 
@@ -128,7 +129,7 @@ def predictions(lab: Lab, jobs: Sequence[Runnable], mode: Mode, found: Pressures
 
 def _models(lab: Lab, mode: Mode, found: Pressures, seen: Sequence[Seen]) -> dict[str, Model]:
     """The probes' model, and beside it those that it must beat, where they know enough to be tried."""
-    models = {"pressure": from_pressures(found)}
+    models = {"pressure": from_pressures(found), "probes_alone": from_probes_alone(found)}
     if len({label.partition(":")[0] for entry in seen for label in entry[:2]}) > 2:
         models |= {"constant": constant, "additive": additive}
     busy = {label: use for label in found.jobs if (use := _busy(lab, label, mode)) is not None}

@@ -58,9 +58,9 @@ ALIKE = Shared()
 class Lab:
     """Runs trials in the course of a plan, tells their figures, and keeps them."""
 
-    def __init__(self, course: Course, pace: Pace) -> None:
-        """``pace``: how long trials take."""
-        self.course, self.pace = course, pace
+    def __init__(self, course: Course, pace: Pace, seed: int = 0) -> None:
+        """``pace``: how long trials take; ``seed``: of orders that are left to chance."""
+        self.course, self.pace, self.seed = course, pace, seed
         self.known = Known()
         self.refused: set[Mode] = set()
         """Modes that cannot be had here."""

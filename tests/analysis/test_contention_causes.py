@@ -38,6 +38,22 @@ def test_pairs_of_probes_are_told_apart(playground, mode):
     assert sum(verdicts) / len(verdicts) >= RIGHT_SHARE
 
 
+@pytest.mark.parametrize("mode", ["processes", "mps"])
+@pytest.mark.parametrize("cores", [None, HostSeen(processor=0.3), HostSeen(processor=HOST_FULL - 0.01)])
+def test_a_host_with_cores_to_spare_is_never_a_cause(playground, mode, cores):
+    """Jobs that use the host a little, beside a probe that fills it: the shares of that probe are no model of two."""
+    of = {probe: playground.probe_load(ProbeSetting(probe=probe, dial=0.4, burst_s=2e-3)) for probe in ("host", "sm")}
+    found = playground.card(mode=mode, random=Random(3)).pressures(of)
+    assert found.sensitivity["host", ProbeSetting(probe="host")] > 1.2
+    told = cause_of(found, "host", ["host"], 1.3, host=cores)
+    assert told is not None
+    assert told.verdict != "host"
+    assert "host" not in told.shares
+    full = cause_of(found, "host", ["host"], 1.3, host=HostSeen(processor=0.95, card_together=0.5, card_alone=0.5))
+    assert full is not None
+    assert full.shares["host"] > 0.3
+
+
 def told_apart(playground, mode, seed):
     """Probes that are not those that calibrate, beside each other: whether the cause is the resource they press on."""
     random = Random(seed)
@@ -54,7 +70,8 @@ def told_apart(playground, mode, seed):
     for probe, a, b in product(PROBES, range(3), range(3)):
         job, partner = f"{probe}:{a}", f"{probe}:{b}"
         slowdown, _ = card.beside(jobs[job], jobs[partner])
-        cause = cause_of(found, job, [partner], slowdown)
+        cores = HostSeen(processor=0.99 if probe == "host" else 0.3, card_together=0.5, card_alone=0.5)
+        cause = cause_of(found, job, [partner], slowdown, host=cores)
         if cause is not None:
             assert cause.alternating == (mode == "processes")
             assert cause.by_probes

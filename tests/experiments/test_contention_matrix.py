@@ -260,8 +260,8 @@ def test_bursts_are_found_once_and_repeated_beside_others(lab):
     alone = [s for s in steps if len(s.works) == 1]
     assert all(step.idle == 1 for step in alone), "as many processes are alive as beside a job"
     count = len(settings_of("processes", cpu=False))
-    assert len(alone) == count
-    assert len(steps) == count + count * (count + 1) // 2 + count == sensitivities_cost(of, 1, "processes")[0]
+    assert len(alone) == 2 * count
+    assert len(steps) == 2 * count + count * (count + 1) // 2 + count == sensitivities_cost(of, 1, "processes")[0]
 
 
 def test_curves_rise_and_what_never_pauses_hurts_most(lab):
@@ -290,3 +290,100 @@ def test_pairs_follow_each_other_with_a_job_in_common(lab):
     assert len({tuple(sorted(job.label for job in pair)) for pair in ordered}) == 10
     shared = [bool({a.label for a in first} & {b.label for b in second}) for first, second in pairwise(ordered)]
     assert sum(shared) >= 7
+
+
+class Drifting(Divided):
+    """A card whose steps take longer the longer it runs, 5 % in 200 s, and that notes products a second."""
+
+    def run(self, step):
+        done = super().run(step)
+        slower = 1.0 + 0.05 * (self.now_s - 20.0) / 200.0
+        trials = tuple(
+            replace(trial, iteration_s=tuple(slower * seconds for seconds in trial.iteration_s))
+            for trial in done.trials
+        )
+        return replace(done, trials=trials)
+
+
+def test_a_card_that_slows_meanwhile_is_divided_out_and_told(lab):
+    of, jobs = laboratory(lab)
+    even, drifting = Divided(), Drifting()
+    first = even.perform(sensitivities(of, jobs[:1], "processes"))
+    of, jobs = laboratory(lab)
+    second = drifting.perform(sensitivities(of, jobs[:1], "processes"))
+    assert first is not None
+    assert second is not None
+    for pair, slowdown in first.probes.items():
+        assert second.probes[pair] == pytest.approx(slowdown, rel=0.012), pair
+    assert pressures_of(drifting.points, drifting.points[0].card, "processes").probes == second.probes
+    last = [p for p in drifting.points if p.metric == "pressure_calibration"][-1]
+    assert float(last.extra["solo_change"]) > 0.02
+    assert Flag.NOT_STEADY in last.flags
+    assert not [p for p in even.points if p.metric == "pressure_calibration" and Flag.NOT_STEADY in p.flags]
+
+
+def test_probes_run_in_an_order_by_the_seed_and_alone_at_both_ends(lab):
+    orders = []
+    for seed in (0, 0, 1):
+        of, jobs = laboratory(lab)
+        of.seed = seed
+        performer = Divided()
+        performer.perform(sensitivities(of, jobs[:1], "processes"))
+        steps = [s for s in performer.steps if isinstance(s, Together) and s.label == PROBE]
+        orders.append([tuple(str(sorted(work.params.items())) for work in step.works) for step in steps])
+        count = len(settings_of("processes", cpu=False))
+        assert {len(step.works) for step in (*steps[:count], *steps[-count:])} == {1}
+    assert orders[0] == orders[1]
+    assert orders[0] != orders[2]
+    assert sorted(orders[0]) != orders[0]
+
+
+def test_slowdowns_beside_probes_have_their_spread(lab):
+    of, jobs = laboratory(lab)
+    performer = Divided()
+    performer.perform(sensitivities(of, jobs[:1], "processes"))
+    told = [p for p in performer.points if p.metric.startswith("pressure_")]
+    assert told
+    for point in told:
+        assert point.spread is not None
+        assert point.spread.median == point.value
+        assert point.spread.n >= 3
+        assert (point.spread.ci95_low is None) == (Flag.FEW_SAMPLES in point.flags)
+    known = [p.spread for p in told if p.spread.ci95_low is not None]
+    assert known
+    assert all(each.ci95_low < each.median / 1.005 and each.ci95_high > each.median * 1.005 for each in known)
+
+
+class Apart(Divided):
+    """Of two that are measured for less than ``least_s`` one begins so late that no step lies in common time."""
+
+    def __init__(self, least_s):
+        super().__init__()
+        self.least_s = least_s
+
+    def run(self, step):
+        done = super().run(step)
+        if len(done.trials) < 2 or step.works[0].measure_s >= self.least_s:
+            return done
+        first, last = done.trials
+        late = first.t1_ns - first.t0_ns - 1000
+        return replace(done, trials=(first, replace(last, t0_ns=last.t0_ns + late, t1_ns=last.t1_ns + late)))
+
+
+def test_steps_that_lie_apart_are_measured_longer_or_left_out(lab):
+    of, jobs = laboratory(lab)
+    plain = Divided()
+    whole = plain.perform(sensitivities(of, jobs[:1], "processes"))
+    short_s = min(w.measure_s for s in plain.steps if isinstance(s, Together) for w in s.works)
+    of, jobs = laboratory(lab)
+    longer = Apart(1.5 * short_s)
+    found = longer.perform(sensitivities(of, jobs[:1], "processes"))
+    assert whole is not None
+    assert found is not None
+    assert found.probes.keys() == whole.probes.keys()
+    assert not longer.warned
+    of, jobs = laboratory(lab)
+    never = Apart(1e9)
+    assert never.perform(sensitivities(of, jobs[:1], "processes")) is None
+    assert not [p for p in never.points if p.metric.startswith("pressure_")]
+    assert {w.code for w in never.warned} == {"contend_probe_apart"}
