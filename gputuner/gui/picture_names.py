@@ -117,7 +117,7 @@ def contention_picture_of_figure(point: Point) -> str:
 
 def cooling_titles() -> dict[str, str]:
     """Words of the pictures of a thermal test."""
-    return {"heat": _("Temperature"), "cooler": _("The cooler"), "compare": _("Compare"), "card": _("Card")}
+    return {"heat": _("Temperature"), "cooler": _("The cooler"), "compare": _("Against another run"), "card": _("Card")}
 
 
 def cooling_picture_of_step(_label: str) -> str:
@@ -138,7 +138,7 @@ def bench_titles() -> dict[str, str]:
         "latency": _("Latency"),
         "regions": _("Regions"),
         "roofline": _("Roofline"),
-        "compare": _("Compare"),
+        "compare": _("Against another run"),
     }
 
 

@@ -185,7 +185,7 @@ def _cells(each: Difference, of: str, verdict: str, signs: bool) -> list[Cell]:
     first = each.before
     known = "benchmark" in first.extra
     name = benchmark_words(benchmark_of(first), first.metric) if known else sentences.metric(first.metric)
-    whole = f"{name}, {of}" if of else name
+    whole = _("{name}, {of}").format(name=name, of=of) if of else name
     sides = ((_("before"), first), (_("after"), each.after))
     before, after = (f"{side}: {sentences.point_value(point)}" for side, point in sides)
     hint = f"{whole}\n{before}\n{after}\n{verdict}"

@@ -167,6 +167,7 @@ def pressure_series(points: Sequence[Point], metric: str, of: Probed, theme: The
             curves.setdefault(key, []).append(point)
     whole = curves.get((SLICES, None), [])
     bursts = [found for (probe, burst), found in curves.items() if probe == SLICES and burst is not None]
+    longest = max((burst for (_probe, burst) in curves if burst is not None), default=None)
     for found in bursts:  # what never pauses is the end of each of them, however long its bursts are
         found += whole
     if bursts:
@@ -175,6 +176,7 @@ def pressure_series(points: Sequence[Point], metric: str, of: Probed, theme: The
         Series(
             name=words.probe(probe) if burst is None else f"{words.probe(probe)} {numbers.number(burst)} ms",
             colour=cause_colour(probe, theme),
+            dashed=burst is not None and burst == longest,
             symbol=SYMBOLS[number % len(SYMBOLS)],
             dots=tuple(_dot(point) for point in sorted(found, key=lambda p: figure(p.params.get("dial")) or 0.0)),
         )

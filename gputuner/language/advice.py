@@ -135,10 +135,12 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for prefix in ("", "base_", "next_", "free_"):
         if f"{prefix}precision" in params:
             named[f"{prefix}setting"] = switched(params, prefix)
+    told = {named.get("batch")}
     for other, rate in (("reference_batch", "reference_rate"), ("largest_measured", "largest_rate")):
-        if named.get(other) == named.get("batch"):
+        if named.get(other) in told:
             named.pop(other, None)
             named.pop(rate, None)
+        told.add(named.get(other))
     for name in ("workload", "free_workload"):
         if name in named:
             named[name] = workload(str(named[name]))

@@ -62,10 +62,10 @@ WARNINGS: dict[str, str] = {
         "Alone the probe {probe} reaches {share} of the card's peak: it presses less than it could, so jobs may suffer "
         "more from others than beside it."
     ),
-    "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. See --minutes."),
+    "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. More time takes in all."),
     "contend_no_overlap": N_(
-        "No step of a job lay wholly in the time in which all {jobs} ran, so nothing is said of them. More --minutes "
-        "make trials longer; a machine that is busy with other things slows them."
+        "No step of a job lay wholly in the time in which all {jobs} ran, so nothing is said of them. More time "
+        "makes trials longer; a machine that is busy with other things slows them."
     ),
     "contend_too_slow": N_("{workload} takes too long here at batch {batch} to be measured; choose a smaller batch."),
 }

@@ -150,7 +150,7 @@ def ended(job: Job) -> str:
     if job.state not in ENDED:
         return ""
     why = told(job.reason) if job.reason is not None else ""
-    return f"{state(job.state)}: {why}" if why else state(job.state)
+    return _("{state}: {why}").format(state=state(job.state), why=why) if why else state(job.state)
 
 
 def command(job: Job) -> str:

@@ -19,7 +19,7 @@ VERDICTS: dict[Verdict, str] = {
     Verdict.LOSS: N_("It is slower than before: stay with what you had."),
     Verdict.SAVES: N_("It saves memory, as it is meant to; the rate above is what that costs."),
     Verdict.SAVES_NOTHING: N_("It saves no memory that was measured."),
-    Verdict.UNCLEAR: N_("Too few trials to be sure; give it more time with --minutes."),
+    Verdict.UNCLEAR: N_("Too few trials to be sure; give it more time."),
 }
 
 

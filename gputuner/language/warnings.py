@@ -76,7 +76,9 @@ _RUN: dict[str, str] = {
     "sharing_does_not_fit": N_("{jobs} trainings at once do not fit in memory; that part was left out."),
     "sharing_failed": N_("{jobs} trainings at once could not be measured."),
     "size_limit": N_("Batch {batch} fails with an error that does not name memory: {message}"),
-    "stage_skipped": N_("Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). See --minutes."),
+    "stage_skipped": N_(
+        "Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). More time takes it in."
+    ),
     "try_condition_differs": N_("Not as when the advice was given: {what} was {was} and is {now}."),
     "try_other_card": N_(
         "The advice was given for another card ({was}, not {now}); the record does not count this try."
@@ -86,7 +88,7 @@ _RUN: dict[str, str] = {
     ),
     "try_recipe_unknown": N_("Whether the file of {workload} has changed since the advice was given is not known."),
     "try_too_short": N_(
-        "The time was too short for A B B A (about {needed_s:s} needed), so there is no interval. See --minutes."
+        "The time was too short for A B B A (about {needed_s:s} needed), so there is no interval. More time gives one."
     ),
     "try_too_slow": N_("{workload} takes too long here at batch {batch} to be compared."),
     "worker_unkillable": N_(

@@ -55,7 +55,7 @@ def test_warning_names_workload_precision_and_reason():
     )
     assert said == "BF16 was left out for ResNet-50: this torch or chip cannot."
     said = sentences.warning("stage_skipped", {"stage": "precision_tf32", "needed_s": 9.0, "left_s": 2.0})
-    assert said == "Left out, the time is short: TF32 (9 s needed, 2 s left). See --minutes."
+    assert said == "Left out, the time is short: TF32 (9 s needed, 2 s left). More time takes it in."
 
 
 def test_the_state_of_a_feed_may_be_an_error_code():
@@ -166,6 +166,12 @@ def test_a_batch_is_not_compared_with_itself():
         largest_rate=865.0,
     )
     assert sentences.advice_why(entry) == "64 gives 865 samples/s, within 1.5 % of the best rate measured."
+
+
+def test_a_batch_that_is_the_start_and_the_largest_is_told_once():
+    rates = {"reference_batch": 128, "reference_rate": 800.0, "largest_measured": 128, "largest_rate": 800.0}
+    told = sentences.advice_why(advice("batch.fastest", batch=64, rate=865.0, **rates))
+    assert told.count("800") == 1
 
 
 def test_gain_with_its_interval():

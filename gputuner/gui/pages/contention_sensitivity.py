@@ -32,15 +32,15 @@ class SensitivityPicture(QWidget):
         self.chooser.currentIndexChanged.connect(lambda _index: self._draw())
 
         def plot(title: str, unit: str) -> CurvePlot:
-            scale: Scale = free(lambda value: f"{value:g}")
+            scale: Scale = free(lambda value: f"{value:.2f}")
             return CurvePlot(
                 theme,
                 title,
                 unit,
-                _("dial of the probe, %"),
+                _("load of the probe, %"),
                 linear(lambda value: f"{100 * value:.0f}"),
                 scale,
-                _("slowdown"),
+                _("slowdown, ×"),
             )
 
         self.suffers = plot(_("What it suffers"), _("beside a probe"))
@@ -60,7 +60,6 @@ class SensitivityPicture(QWidget):
             head.addWidget(button)
             self.sides[name] = button
         self.sides["suffers"].setChecked(True)
-        head.addStretch(1)
         plots = QHBoxLayout()
         plots.setSpacing(8)
         plots.addWidget(self.suffers, 1)

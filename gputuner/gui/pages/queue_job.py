@@ -31,7 +31,7 @@ class JobPanel(QFrame):
         self._asked: int | None = None
         self.title = Elided("", "heading")
         self.why = label("", "small", wrap=True)
-        self.grown = label("", "danger", wrap=True)
+        self.grown = label("", "small", wrap=True)
         self.log = OutputLog()
         self.log.setPlaceholderText(_("it has written nothing yet"))
         self.buttons = {
@@ -92,11 +92,14 @@ class JobPanel(QFrame):
             return
         command = " ".join(job.command)
         self.title.show_text(" · ".join(part for part in (str(job.id), job.name, command) if part), job.folder)
-        told = words.ended(job) if job.state in ENDED else words.reason(job)
+        grown = self._grown_words(job)
+        told = words.ended(job) if job.state in ENDED else "" if grown and job.reason is None else words.reason(job)
         self.why.setText(told)
         self.why.setVisible(bool(told))
-        self.grown.setText(self._grown_words(job))
-        self.grown.setVisible(bool(self.grown.text()))
+        self.grown.setText(f"! {grown}" if grown else "")
+        self.grown.setVisible(bool(grown))
+        waiting = job.started_unix_s is None
+        self.log.setPlaceholderText(_("it has not started") if waiting else _("it has written nothing yet"))
         up, down = place
         waits, over = job.state is JobState.WAITING, job.state in ENDED
         for name, shown in (("front", waits), ("up", waits), ("down", waits), ("retry", over), ("cancel", not over)):

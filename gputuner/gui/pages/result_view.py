@@ -99,6 +99,7 @@ class ResultView(QWidget):
             group.addButton(button)
             flow.addWidget(button)
             self.segments[name] = button
+            button.setVisible(len(self._kind.titles) > 1)  # a single one chooses nothing
         self.copy_button = QPushButton(_("Copy"))
         self.copy_button.setToolTip(_("Copy the table as Markdown (Ctrl+Shift+C)"))
         self.copy_button.clicked.connect(self.copy_markdown)

@@ -73,7 +73,7 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 13), Column(_("What"), 10), Column(_("Card"), 0), Column(_("Length"), 7, right=True)],
+            [Column(_("When"), 13), Column(_("What"), 13), Column(_("Card"), 0), Column(_("Length"), 7, right=True)],
             _("stored sessions"),
             row_height=26,
         )
