@@ -7,6 +7,7 @@ from gputuner.analysis.contention_figures import newest
 from gputuner.language import contention
 from gputuner.language.numbers import signed_percent
 from gputuner.language.words import N_, _
+from gputuner.model.cards import Origin
 from gputuner.model.points import Point
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 ACTIVITY, CAUSE, PREDICTED = "co_run_activity", "co_run_cause", "co_run_predicted"
 OURS = "pressure"
 MODELS = {
+    "probes_alone": N_("the probes alone, no pair measured"),
     "constant": N_("one slowdown for all pairs"),
     "additive": N_("one factor for each job and one for each partner"),
     "equal_sharing": N_("the card shared equally"),
@@ -38,9 +40,10 @@ def _errors(points: Sequence[Point]) -> list[str]:
         if ours is None:
             continue
         told.append(
-            _("Predicted from probes alone ({mode}, {n} slowdowns): {errors}.").format(
-                mode=contention.mode(mode), n=ours.count, errors=_told(ours)
-            )
+            _(
+                "Predicted from probes, scaled by the measured pairs of other workloads "
+                "({mode}, {n} slowdowns): {errors}."
+            ).format(mode=contention.mode(mode), n=ours.count, errors=_told(ours))
         )
         told += [
             _("For comparison, {model}: {errors}.").format(model=_(name), errors=_told(found[model]))
@@ -65,6 +68,7 @@ def _alternating(points: Sequence[Point]) -> list[str]:
 
 
 def _counted(points: Sequence[Point]) -> list[str]:
+    """Of real cards only: a simulated card counts by the very rule that expects it, so that agreement says nothing."""
     return [
         _("{counter}, {mix}: the card counts {read}, {expected} follow from each job alone and its slowdown.").format(
             counter=_(COUNTERS[str(p.params["counter"])]),
@@ -72,6 +76,6 @@ def _counted(points: Sequence[Point]) -> list[str]:
             read=signed_percent(p.value).lstrip("+"),
             expected=signed_percent(float(p.extra["expected"])).lstrip("+"),
         )
-        for p in newest(p for p in points if p.metric == ACTIVITY)
+        for p in newest(p for p in points if p.metric == ACTIVITY and p.origin is not Origin.SIMULATED)
         if p.params.get("counter") in COUNTERS and "expected" in p.extra
     ]

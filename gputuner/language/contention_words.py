@@ -59,8 +59,8 @@ WARNINGS: dict[str, str] = {
     "contend_probe_missing": N_("The probe {probe} cannot run here: {message}"),
     "contend_probe_apart": N_("{first} and {second} hardly ran at the same time: this pair is left out."),
     "contend_probe_weak": N_(
-        "Alone the probe {probe} reaches {share} of the card's peak: it presses less than it could, so jobs may suffer "
-        "more from others than beside it."
+        "Alone the probe {probe} reaches {share:fraction} of the card's peak: it presses less than it could, so jobs "
+        "may suffer more from others than beside it."
     ),
     "contend_probes_cut": N_("The time was short: {jobs} of {of} jobs ran beside the probes. More time takes in all."),
     "contend_no_overlap": N_(

@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 from gputuner.language.contention_models import model_lines
+from gputuner.model.cards import Origin
 from gputuner.model.points import Point
 
 
@@ -33,10 +36,13 @@ def predicted(model, *pairs):
 def test_errors_are_told_beside_those_of_simple_models():
     points = [
         *predicted("pressure", (1.1, 1.0), (2.0, 2.0), (1.9, 2.0)),
+        *predicted("probes_alone", (1.2, 1.0), (2.0, 2.0), (1.6, 2.0)),
         *predicted("constant", (1.5, 1.0), (1.5, 2.0), (1.5, 2.0)),
         point("co_run_predicted", 1.7, model="pressure", job=1, job_label="never run"),
     ]
-    ours, simple = model_lines(points)
+    ours, unscaled, simple = model_lines(points)
+    assert "scaled by the measured pairs" in ours, "what pairs have scaled is not told from probes alone"
+    assert "no pair measured: median error 20 %" in unscaled
     assert "3 slowdowns" in ours
     assert "median error 5 %" in ours
     assert "worst 10 %" in ours
@@ -56,6 +62,11 @@ def test_counters_are_held_against_what_follows_from_each_alone():
     assert "62 %" in line
     assert "58 %" in line
     assert "EDSR" in line
+
+
+def test_a_simulated_card_agrees_with_itself_and_that_is_not_told():
+    counted = point("co_run_activity", 0.62, counter="dram", extra={"expected": 0.58})
+    assert model_lines([replace(counted, origin=Origin.SIMULATED)]) == []
 
 
 def test_nothing_measured_nothing_told():
