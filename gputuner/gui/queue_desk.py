@@ -2,6 +2,7 @@
 """The job queue behind its page: read while it is seen, acted on in the background. Outlives the page."""
 
 from collections.abc import Callable
+from time import time
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -30,6 +31,8 @@ class QueueDesk(QObject):
         self._reading = False
         self.view: QueueView | None = None
         """None: not read yet."""
+        self.read_unix_s = 0.0
+        """When ``view`` was read."""
         self.error: Exception | None = None
         """Why it could not be read the last time."""
         self._timer = QTimer(self)
@@ -93,7 +96,7 @@ class QueueDesk(QObject):
         self._background.ask(call, lambda _nothing: self.look(), self.failed.emit)
 
     def _read(self, view: QueueView) -> None:
-        self._reading = False
+        self._reading, self.read_unix_s = False, time()
         if view != self.view or self.error is not None:
             self.view, self.error = view, None
         self.changed.emit()  # times go on even where nothing else has changed

@@ -308,6 +308,7 @@ def test_the_runner_is_started_and_stopped(shown, qtbot):
     page.runner.click()
     qtbot.waitUntil(lambda: queue.view.runner is None)
     qtbot.waitUntil(lambda: "no runner serves" in page.notice.text)
+    assert page.runner.isHidden(), "one button starts it, not two"
     page.notice.button.click()
     qtbot.waitUntil(lambda: queue.view.runner is not None)
     assert queue.asked == [("stop",), ("start",)]
@@ -316,6 +317,7 @@ def test_the_runner_is_started_and_stopped(shown, qtbot):
 def test_what_cannot_be_done_is_said_and_so_is_an_empty_queue(opened, qtbot):
     page, queue = opened()
     qtbot.waitUntil(lambda: "The queue is empty" in page.notice.text)
+    assert ("start the runner" in page.notice.text) == (queue.view.runner is None), "nothing starts without one"
     page.form.line.setText("python train.py")
     queue.refusal = UsageError("option_value", "--memory", option="--memory", value="x", expected="GiB")
     page.form.submit()
@@ -329,6 +331,10 @@ def test_what_cannot_be_done_is_said_and_so_is_an_empty_queue(opened, qtbot):
     queue.refusal = StoreError("session_malformed", path="queue.sqlite", message="not a database")
     qtbot.waitUntil(lambda: "cannot be read" in page.notice.text)
     assert page.table.rows.keys == ["1"], "what was read last stays in sight"
+    assert "as of" in page.notice.text
+    assert not page.table.isEnabled()
+    queue.refusal = None
+    qtbot.waitUntil(page.table.isEnabled)
 
 
 def test_in_the_window_it_is_looked_at_only_while_it_is_seen(open_window, invented, qtbot):
@@ -343,6 +349,7 @@ def test_in_the_window_it_is_looked_at_only_while_it_is_seen(open_window, invent
     page.refresh()
     assert "real cards" in page.notice.text, "simulated ones take no jobs"
     assert not page.form.add_button.isEnabled()
+    assert not page.form.line.isEnabled()
     assert not page.runner.isEnabled()
     page.form.line.setText("python train.py")
     window.choose_theme(Choice.DARK)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QSp
 
 from gputuner.gui.pages.queue_job import JobPanel
 from gputuner.gui.queue_desk import QueueDesk
-from gputuner.gui.queue_rows import job_rows, runner_words, summary_words, waiting_ids
+from gputuner.gui.queue_rows import at_words, job_rows, runner_words, summary_words, waiting_ids
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.card_reserves import CardReserves
 from gputuner.gui.widgets.labels import Elided, card, label
@@ -106,8 +106,8 @@ class QueuePage(QWidget):
         self.panel.retry_wanted.connect(desk.retry)
         self.panel.front_wanted.connect(lambda job_id: desk.move(job_id))
         self.panel.step_wanted.connect(self.table.move_by)
-        self.runner.clicked.connect(lambda _checked=False: self.toggle_runner())
         self.notice.acted.connect(self.toggle_runner)
+        self.runner.clicked.connect(lambda _checked=False: self.toggle_runner())
 
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the queue while it is seen."""
@@ -141,6 +141,7 @@ class QueuePage(QWidget):
         self._show_notice()
         jobs = view.jobs if view is not None else ()
         self._parts.setVisible(bool(jobs))
+        self._parts.setEnabled(self._desk.error is None)  # greyed: as it was when it could last be read
         self._spare.setVisible(not jobs)
         self.cards.show_cards(view.cards if view is not None else ())
         self._summary.show_text(summary_words(view) if view is not None else _("looking…"))
@@ -171,9 +172,9 @@ class QueuePage(QWidget):
         return waiting[0] != job.id, waiting[-1] != job.id
 
     def _show_notice(self) -> None:
-        view, desk = self._desk.view, self._desk
+        view, desk, offered = self._desk.view, self._desk, False
         if desk.error is not None:
-            self.notice.say(_("The queue cannot be read"), _error_words(desk.error))
+            self.notice.say(_("The queue cannot be read"), self._unread_words(desk.error))
         elif self._trouble:
             self.notice.say(_("That could not be done"), self._trouble)
         elif not desk.acting:
@@ -186,14 +187,24 @@ class QueuePage(QWidget):
                 "Add a command at the left. It starts as soon as a card has room for it, beside other jobs only where "
                 "their slowdown beside each other was measured and is small."
             )
+            if view.runner is None:
+                told = _("Add a command at the left, and start the runner: without one nothing is started.")
             self.notice.say(_("The queue is empty"), told)
         elif view.runner is None and view.counts.get(JobState.WAITING, 0):
             told = _("Jobs wait, and nothing starts them: no runner serves the queue.")
             self.notice.say(_("No runner"), told, _("Start the runner"))
+            offered = True
         elif view.paused is not None:
             self.notice.say(_("Paused"), words.card_reason(view.paused))
         else:
             self.notice.say("")
+        self.runner.setVisible(not offered)  # the same button once
+
+    def _unread_words(self, err: Exception) -> str:
+        if self._desk.view is None:
+            return _error_words(err)
+        at = at_words(self._desk.read_unix_s)
+        return "\n".join([_error_words(err), _("What is shown is as of {time}.").format(time=at)])
 
     def _said_failed(self, err: Exception) -> None:
         self._trouble = _error_words(err)

@@ -181,7 +181,7 @@ class QueueForm(QFrame):
 
     def set_acting(self, acting: bool) -> None:
         """Whether jobs can be added here at all."""
-        self.add_button.setEnabled(acting)
+        self.setEnabled(acting)
 
     def ask_folder(self) -> QFileDialog:
         """Ask for the folder."""
