@@ -1,6 +1,7 @@
 """The way of sharing: time slicing, MPS or streams; whose work comes first; what shares and processors are to blame."""
 
 from collections.abc import Collection, Sequence
+from math import hypot
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import gain_of, make
@@ -38,7 +39,8 @@ def better_baseline(mix: Mix) -> float | None:
 
 
 def gain_over(mix: Mix, baseline: float) -> Gain:
-    """The work per second at once over ``baseline``, minus 1, with the interval of the measured gain.
+    """The work per second at once over ``baseline``, minus 1, with the interval of the measured gain and of the rate
+    at the tuned batch, where that is the baseline.
 
     Raises:
         ValueError: the mix has no gain.
@@ -48,7 +50,10 @@ def gain_over(mix: Mix, baseline: float) -> Gain:
     value, spread = mix.gain.value / baseline - 1.0, mix.gain.spread
     if spread is None or spread.ci95_low is None or spread.ci95_high is None:
         return Gain(value=value, unit="fraction")
-    low, high = spread.ci95_low / baseline - 1.0, spread.ci95_high / baseline - 1.0
+    apart = mix.gain.extra.get("alone_tuned_apart") if baseline == mix.gain.extra.get("alone_tuned") else None
+    off = (1.0 + value) * apart if isinstance(apart, int | float) else 0.0
+    low = value - hypot((mix.gain.value - spread.ci95_low) / baseline, off)
+    high = value + hypot((spread.ci95_high - mix.gain.value) / baseline, off)
     return Gain(value=value, unit="fraction", low=low, high=high)
 
 

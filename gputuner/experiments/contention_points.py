@@ -99,6 +99,8 @@ class Tuned:
     """Its rate over that of the job as it ran (≥ 1)."""
     by: str
     """``measured``, or ``session`` and its id."""
+    apart: float = 0.0
+    """How far ``ratio`` may be off (relative, 95 %)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -278,6 +280,7 @@ def _of_mix(known: Known, last: Round, whole: CoRun) -> dict[str, Scalar]:
     told: dict[str, Scalar | None] = {
         "one_after_other": 1.0,
         "alone_tuned": alone_tuned(whole.slowdowns, ratios) if len(ratios) == len(tuned) else None,
+        "alone_tuned_apart": max((each.apart for each in tuned if each is not None), default=None),
         "tuned_by": "fixed" if known.fixed_batch else ", ".join(by) or None,
         "fairness": whole.fairness,
         "energy_ratio": energy_ratio(whole.slowdowns, alone, last.conditions),

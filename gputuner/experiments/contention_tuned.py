@@ -2,20 +2,22 @@
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 from gputuner.advice.evidence import Evidence
 from gputuner.analysis.throughput import fastest_batch
+from gputuner.analysis.trials import between_trials
 from gputuner.experiments.contention_jobs import Job
 from gputuner.experiments.contention_measure import Lab
 from gputuner.experiments.contention_points import Tuned
 from gputuner.experiments.protocol import PlanContext
-from gputuner.experiments.trained import Setting, Trained
+from gputuner.experiments.trained import Setting, Trained, probe, probe_cost
 from gputuner.experiments.tune_shape import Shape, full_shape
 from gputuner.experiments.tune_training import ladder, skipped
 from gputuner.model.cards import CardInfo
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Step, StepResult
+from gputuner.model.steps import Done, Step, StepResult
 from gputuner.workloads.specs import Precision
 
 TRAIN_S = {True: 2.5, False: 1.5}
@@ -25,6 +27,9 @@ RUNGS = 8
 RUNGS_CPU = 3
 LEAST_S = 8.0
 """With less time the climb is left out."""
+HALVINGS = 2
+"""Smaller batches that are tried at most where no larger one is faster."""
+TWO_SIDED = 1.96
 FREE = ("batch", "precision", "channels_last")
 """Params of a stored rate that its best setting may choose."""
 
@@ -83,11 +88,14 @@ def tuned_jobs(
 ) -> Generator[Step, StepResult, None]:
     """Find for each job what it does alone at its best batch; ``keep_s`` of the time stays for what comes after.
 
-    A job whose time is short has none: nothing is advised of it then.
+    Of a batch that a stored session knows the rate is measured again, unless the time is short: then the stored rate
+    holds, and is told to be that session's. A job whose time is short has none: nothing is advised of it then.
     """
     course = lab.course
     for job in {each.label: each for each in jobs}.values():
         found = _stored(lab, job, stored)
+        if found is not None and found.batch != job.batch:
+            found = (yield from _again(lab, job, found.batch, keep_s)) or found
         if found is None:
             if not course.fits(LEAST_S, keep_s):
                 yield from skipped(course, "contend_tuned", LEAST_S)
@@ -107,21 +115,59 @@ def _stored(lab: Lab, job: Job, stored: Sequence[TunedRate]) -> Tuned | None:
     ratio = best.rate / alone
     if ratio < 1.0:
         return Tuned(batch=job.batch, ratio=1.0, by=f"session {best.session}")
-    return Tuned(batch=int(batch), ratio=ratio, by=f"session {best.session}")
+    return Tuned(batch=int(batch), ratio=ratio, by=f"session {best.session}", apart=_apart(lab))
+
+
+def _apart(lab: Lab) -> float:
+    """How far a ratio of two trials' rates may be off (relative, 95 %), by what trials of the same work differ."""
+    return TWO_SIDED * sqrt(2.0) * between_trials(lab.course.points)
+
+
+def _again(lab: Lab, job: Job, batch: int, keep_s: float) -> Generator[Step, StepResult, Tuned | None]:
+    """The rate at a batch that another session found best, as it is now; None: no time, or it cannot be had."""
+    course, known, alone = lab.course, Trained(), lab.known.rate(job.label, "processes")
+    setting = Setting(precision=job.precision, channels_last=job.channels_last)
+    if not alone or not course.fits(LEAST_S, keep_s):
+        return None
+    yield from probe(course, _shape(course.context, job), known, setting, batch)
+    rate = known.rates.get(setting, {}).get(batch)
+    if rate is None:
+        return None
+    if rate <= alone:
+        return Tuned(batch=job.batch, ratio=1.0, by="measured")
+    return Tuned(batch=batch, ratio=rate / alone, by="measured", apart=_apart(lab))
 
 
 def _climbed(lab: Lab, job: Job, keep_s: float) -> Generator[Step, StepResult, Tuned | None]:
-    """Doublings of the batch from the job's own on, until they gain little, memory ends or the time does."""
+    """Doublings of the batch from the job's own on, until they gain little, memory ends or the time does.
+
+    Where none is faster, a halving or two.
+    """
     course, known = lab.course, Trained()
     setting = Setting(precision=job.precision, channels_last=job.channels_last)
     shape = _shape(course.context, job)
     yield from ladder(course, shape, known, setting, keep_s, 0)
+    yield from _down(lab, shape, known, setting, keep_s)
     rates = known.rates.get(setting, {})
     own = rates.get(job.batch)
     if own is None or own <= 0:
         return None
     batch = fastest_batch(rates)
-    return Tuned(batch=batch, ratio=max(1.0, rates[batch] / own), by="measured")
+    apart = 0.0 if batch == job.batch else _apart(lab)
+    return Tuned(batch=batch, ratio=max(1.0, rates[batch] / own), by="measured", apart=apart)
+
+
+def _down(lab: Lab, shape: Shape, known: Trained, setting: Setting, keep_s: float) -> Generator[Step, StepResult, None]:
+    """Smaller batches while the smallest so far is the fastest."""
+    for _ in range(HALVINGS):
+        rates = known.rates.get(setting, {})
+        if not rates or fastest_batch(rates) != min(rates) or min(rates) < 4:  # of 1 sample batch norm learns nothing
+            return
+        batch = min(rates) // 2
+        if not lab.course.fits(probe_cost(shape, known, setting, batch), keep_s):
+            return
+        if not isinstance((yield from probe(lab.course, shape, known, setting, batch)), Done):
+            return
 
 
 def _shape(context: PlanContext, job: Job) -> Shape:

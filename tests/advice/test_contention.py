@@ -41,6 +41,15 @@ def ids(advice):
     return [entry.id for entry in advice]
 
 
+@pytest.mark.parametrize(("apart", "advised"), [(0.0, True), (0.02, True), (0.08, False)])
+def test_a_tuned_rate_that_is_not_sure_carries_no_advice(lab, apart, advised):
+    advice, _ = told(lab, mix(lab, [A, B], 1.30, alone_tuned=1.23, alone_tuned_apart=apart))
+    assert ("contend.together" in ids(advice)) == advised
+    if advised:
+        (entry,) = [entry for entry in advice if entry.id == "contend.together"]
+        assert entry.gain.low == pytest.approx(1.30 / 1.23 * (1 - (0.01**2 + apart**2) ** 0.5) - 1, abs=1e-9)
+
+
 def test_the_fewest_that_do_about_the_most(lab):
     points = [
         *mix(lab, [A] * 2, 1.74, alone_tuned=1.2, tuned_batch=64),

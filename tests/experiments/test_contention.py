@@ -260,10 +260,30 @@ def test_a_stored_session_of_the_same_driver_stands_in_for_the_climb(lab):
     alone = dict(lab.h200().rates["bf16"])[32] * lab.h200().layout_factor
     spec = Contend(jobs=("resnet50:batch=32",), count=2, tuned=(stored(lab, 1.5 * alone),))
     told = run(lab, spec)
+    assert [work.params["batch"] for work in told.works("train_probe")] == [512], "its batch, as fast as it is today"
+    gain, rates = mixes(told.points)[0].gain, dict(lab.h200().rates["bf16"])
+    assert gain.extra["tuned_by"] == "measured"
+    assert gain.extra["alone_tuned"] == pytest.approx(rates[512] / rates[32], rel=0.03)
+    assert gain.extra["tuned_batch"] == 512
+
+
+def test_where_the_time_is_short_the_stored_rate_holds_and_is_told_as_such(lab):
+    alone = dict(lab.h200().rates["bf16"])[32] * lab.h200().layout_factor
+    spec = Contend(jobs=("resnet50:batch=32",), count=2, tuned=(stored(lab, 1.5 * alone),), minutes=0.75)
+    told = run(lab, spec)
     assert told.works("train_probe") == []
     gain = mixes(told.points)[0].gain
     assert gain.extra["tuned_by"] == "session 20260101-tune-aaaa"
     assert gain.extra["alone_tuned"] == pytest.approx(1.5, rel=0.02)
+
+
+def test_a_batch_that_is_too_large_is_tuned_downwards(lab):
+    card = replace(lab.h200(), rates={"bf16": [(4, 500.0), (8, 900.0), (16, 1000.0), (32, 800.0), (64, 700.0)]})
+    told = run(lab, Contend(jobs=("resnet50:batch=32",), count=2), card)
+    gain = mixes(told.points)[0].gain
+    assert gain.extra["tuned_batch"] == 16
+    assert gain.extra["alone_tuned"] == pytest.approx(1.25, rel=0.03)
+    assert min(work.params["batch"] for work in told.works("train_probe")) == 8, "two halvings"
 
 
 @pytest.mark.parametrize("other", [{"driver": "1.2"}, {"torch": "9.9"}])
