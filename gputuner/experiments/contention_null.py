@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gputuner.analysis.contention import co_run
 from gputuner.analysis.contention_null import null_found
-from gputuner.analysis.trials import between_trials
+from gputuner.analysis.trials import repeats_of
 from gputuner.experiments.contention_measure import TOGETHER, Lab, Runnable
 from gputuner.experiments.contention_points import Round, round_points
 from gputuner.model.points import Spread
@@ -74,7 +74,7 @@ def _round(
     if not isinstance(result, Done) or not result.trials or after is None:
         return
     beside = result.trials[0]
-    judged = co_run((beside,), (first,), (after,), between_trials(lab.course.points))
+    judged = co_run((beside,), (first,), (after,), repeats_of(lab.course.points))
     if judged is None:
         return
     found.append(judged.jobs[0].spread)

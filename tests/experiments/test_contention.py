@@ -269,7 +269,7 @@ def test_a_stored_session_of_the_same_driver_stands_in_for_the_climb(lab):
 
 def test_where_the_time_is_short_the_stored_rate_holds_and_is_told_as_such(lab):
     alone = dict(lab.h200().rates["bf16"])[32] * lab.h200().layout_factor
-    spec = Contend(jobs=("resnet50:batch=32",), count=2, tuned=(stored(lab, 1.5 * alone),), minutes=0.75)
+    spec = Contend(jobs=("resnet50:batch=32",), count=2, tuned=(stored(lab, 1.5 * alone),), minutes=0.5)
     told = run(lab, spec)
     assert told.works("train_probe") == []
     gain = mixes(told.points)[0].gain
