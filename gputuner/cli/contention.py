@@ -55,7 +55,7 @@ PRIORITIES = {"high": -1, "normal": 0}
 
 def contend(
     *jobs: Annotated[str, Parameter(name="JOB", help=JOBS)],
-    count: Annotated[int, Parameter(name="--jobs", metavar="N", help=COUNT)] = 0,
+    count: Annotated[int | None, Parameter(name="--jobs", metavar="N", help=COUNT)] = None,
     mode: Annotated[str, Parameter(name="--mode", help=MODE)] = "processes",
     causes: Annotated[bool, Parameter(name="--causes", negative="", help=CAUSES)] = False,
     matrix: Annotated[bool, Parameter(name="--matrix", negative="", help=MATRIX)] = False,
@@ -97,17 +97,24 @@ def contend(
     from gputuner.experiments.contention import Contend
 
     options.check(experiment=True)
-    if count:
-        check_range("--jobs", count, AT_ONCE, "")
+    check_range("--jobs", count, AT_ONCE, "")
     check_range("--max-jobs", max_jobs, AT_ONCE, "")
-    _check_together(matrix=matrix, null=null, count=count, causes=causes, command=bool(command), yes=yes)
+    modes = modes_of(mode)
+    _check_together(matrix=matrix, null=null, count=count is not None, causes=causes)
+    for option, given, other, there in (
+        ("--yes", yes, "--command", bool(command)),
+        ("--mps-commands", mps_commands, "--command", bool(command)),
+        ("--users-mps", users_mps, "--mode mps", "mps" in modes),
+    ):
+        if given and not there:
+            raise UsageError("option_needs", f"{option} without {other}", option=option, other=other)
     commands = parse(command)
     usual = LONG_MINUTES if causes or matrix else MINUTES
     spec = Contend(
         jobs=jobs or (() if commands else STAND_IN),
-        count=count,
+        count=count or 0,
         max_jobs=max_jobs,
-        modes=modes_of(mode),
+        modes=modes,
         causes=causes or matrix,
         matrix=matrix,
         null=null,
@@ -142,7 +149,7 @@ def _measure(output: Output, context: Injected, options: Options, spec: "Contend
             output, cards, lambda card: run(output, setup, with_stored_rates(setup, spec, card), (card,), options)
         )
         with last_words(output.out):
-            contention_results.tell(output, setup.origin, spec.name, ended, options)
+            contention_results.tell(output, setup.origin, spec, ended, options)
         return code
 
 
@@ -187,7 +194,7 @@ def priorities_of(text: str) -> tuple[int, ...]:
     return tuple(PRIORITIES[part] for part in parts)
 
 
-def _check_together(*, matrix: bool, null: bool, count: int, causes: bool, command: bool, yes: bool) -> None:
+def _check_together(*, matrix: bool, null: bool, count: bool, causes: bool) -> None:
     """Refuse options that do nothing together.
 
     Raises:
@@ -196,13 +203,11 @@ def _check_together(*, matrix: bool, null: bool, count: int, causes: bool, comma
     for first, given, second, other in (
         ("--null", null, "--matrix", matrix),
         ("--null", null, "--causes", causes),
-        ("--null", null, "--jobs", bool(count)),
-        ("--matrix", matrix, "--jobs", bool(count)),
+        ("--null", null, "--jobs", count),
+        ("--matrix", matrix, "--jobs", count),
     ):
         if given and other:
             raise UsageError("options_exclude", "two questions", first=first, second=second)
-    if yes and not command:
-        raise UsageError("option_needs", "nothing to say yes to", option="--yes", other="--command")
 
 
 def _check_files(spec: "Contend") -> None:

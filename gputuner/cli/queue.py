@@ -1,7 +1,7 @@
 """``queue``: jobs that start when a card has room for them: list, move, cancel, retry, log."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,11 +16,12 @@ from gputuner.cli.queue_words import job_ids
 from gputuner.language import jobs as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, _, listed
+from gputuner.model.cards import CPU_CARD
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.jobs import ENDED, PLACED, Job, JobState, QueueCard, QueueView
 
 if TYPE_CHECKING:
-    from gputuner.assembly.queue import Queue
+    from gputuner.assembly.queue import LogTail, Queue
 
 ABOUT = N_("Jobs that start when a card has room: add, list, run, move, cancel, retry, log.")
 _LIST = N_("List the jobs: those that run, the line, and how the last ones ended.")
@@ -31,6 +32,10 @@ _LOG = N_("Show what a job has written.")
 MOST_WAITING, MOST_ENDED = 100, 20
 LINES = (1, 1_000_000)
 FOLLOW_S = 0.2
+MOST_JSON_BYTES = 8 * 2**20
+"""So much of the end of a log goes into a document."""
+LOGS_BYTES = 2**30
+"""Logs that take more together are worth a word."""
 Ids = Annotated[str, Parameter(name="ID", help=N_("Job by id: 3, 3,5 or 3-7."))]
 MoreIds = Annotated[str, Parameter(name="ID", help=N_("Further jobs."))]
 
@@ -50,6 +55,8 @@ def list_jobs(
         options: the common options.
         context: streams and the way to the program.
     """
+    from gputuner.assembly.queue_logs import folder, taken_bytes
+
     output = context.output(options)
     queue = _opened(options)
     whole = everything or output.json
@@ -57,9 +64,13 @@ def list_jobs(
     if output.json:
         body = document.head("queue.list", None)
         body["jobs"] = queue_document.jobs(view.jobs)
+        body["logs"] = {"folder": str(folder(queue.data_dir)), "bytes": taken_bytes(queue.data_dir)}
         document.write(body | queue_document.view(view), output.out)
-    else:
-        _show(output, view)
+        return 0
+    _show(output, view)
+    if (taken := taken_bytes(queue.data_dir)) >= LOGS_BYTES:
+        told = _("The logs of jobs take {taken}; what is no longer needed may be deleted from {folder}.")
+        output.note(told.format(taken=numbers.value(taken, "bytes"), folder=folder(queue.data_dir)))
     return 0
 
 
@@ -174,18 +185,23 @@ def log(
         raise UsageError("options_exclude", "--follow and --json", first="--follow", second="--json")
     queue = _opened(options)
     which = _one(job)
-    tail = queue.log(which, most_bytes=2**40 if lines is None else 1024 * lines)
-    text = tail.text if lines is None else "\n".join(tail.text.rstrip("\n").split("\n")[-lines:])
+    tail = queue.log(which, most_bytes=0)
     if output.json:
         body = document.head("queue.log", None)
-        found = {"jobs": queue_document.jobs([queue.job(which)]), "log": text, "attempt": tail.attempt}
-        document.write(body | found, output.out)
+        shown = _pieces(tail, lines, MOST_JSON_BYTES)
+        found = {"jobs": queue_document.jobs([queue.job(which)]), "log": "".join(shown), "attempt": tail.attempt}
+        document.write(body | found | {"log_bytes": tail.size_bytes}, output.out)
         return 0
     if tail.path is None and not follow:
         output.note(_("Job {id} has not started yet.").format(id=which))
-    print(text.rstrip("\n"), file=output.out, end="\n" if text.strip("\n") else "")
+    ended = "\n"
+    for piece in _pieces(tail, lines):
+        output.out.write(piece)
+        ended = piece[-1:] or ended
     if follow:
         _follow(output, lambda: _at(queue.job(which)), tail.path, tail.size_bytes)
+    elif ended != "\n":
+        output.out.write("\n")
     return 0
 
 
@@ -218,24 +234,28 @@ def _opened(options: Options) -> "Queue":
     return open_queue(folder)
 
 
+def _pieces(tail: "LogTail", lines: int | None, most_bytes: int | None = None) -> Iterator[str]:
+    from gputuner.assembly.queue_logs import pieces
+
+    return iter(()) if tail.path is None else pieces(tail.path, tail.size_bytes, last=lines, most_bytes=most_bytes)
+
+
 def _at(job: Job) -> tuple[Path | None, bool]:
     return (Path(job.log) if job.log else None), job.state in ENDED
 
 
 def _follow(output: Output, look: Callable[[], tuple[Path | None, bool]], path: Path | None, seen: int) -> None:
     """Write what is added, until the job has ended; a new start begins a new log."""
+    from gputuner.assembly.queue_logs import Follower
+
+    log = None if path is None else Follower(path, seen)
     while True:
         now, ended = look()
         if now != path:
-            path, seen = now, 0
-        if path is not None and path.exists():
-            with path.open("rb") as file:
-                file.seek(seen)
-                raw = file.read()
-            seen += len(raw)
-            if raw:
-                output.out.write(raw.decode("utf-8", errors="replace"))
-                output.out.flush()
+            path, log = now, None if now is None else Follower(now)
+        for piece in () if log is None else log.pieces():
+            output.out.write(piece)
+            output.out.flush()
         if ended:
             return
         time.sleep(FOLLOW_S)
@@ -294,7 +314,7 @@ def _cancelled(job: Job) -> str:
 
 def _row(job: Job, names: dict[str, QueueCard]) -> tuple[str, ...]:
     since = job.ended_unix_s or job.started_unix_s or job.waiting_since_unix_s
-    cards = listed(str(names[uuid].index) if uuid in names else uuid for uuid in job.cards)
+    cards = listed(_card(uuid, names) for uuid in job.cards)
     return (
         str(job.id),
         words.state(job.state),
@@ -304,6 +324,12 @@ def _row(job: Job, names: dict[str, QueueCard]) -> tuple[str, ...]:
         _when(since),
         words.reason(job),
     )
+
+
+def _card(uuid: str, names: dict[str, QueueCard]) -> str:
+    if uuid == CPU_CARD:
+        return _("processor")
+    return str(names[uuid].index) if uuid in names else uuid
 
 
 def _when(unix_s: float) -> str:

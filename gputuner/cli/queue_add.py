@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from gputuner.analysis.told_command import readable
 from gputuner.cli import document, queue_document
 from gputuner.cli.context import Context, Injected
 from gputuner.cli.options import GIB, Options, check_range, whole_number
@@ -148,6 +149,8 @@ def add(
         check_range(option, value, bounds, "")
     if memory is not None and like is not None:
         raise UsageError("options_exclude", "--memory and --like", first="--memory", second="--like")
+    if alone and options.share:
+        raise UsageError("options_exclude", "--alone and --share", first="--alone", second="--share")
     where = (folder or Path.cwd()).absolute()
     if not where.is_dir():
         raise UsageError("command_folder", f"no folder {where}", path=str(where))
@@ -225,7 +228,7 @@ def _tell(output: Output, added: Sequence[Job], request: Request, *, served: boo
     ):
         output.warn(
             _("{program} is not found now; the job will fail unless it is there then.").format(
-                program=request.command[0]
+                program=readable(request.command[0])
             )
         )
     if not served:
@@ -234,7 +237,7 @@ def _tell(output: Output, added: Sequence[Job], request: Request, *, served: boo
 
 def _check(command: tuple[str, ...], context: Context) -> None:
     if context.behind is not None and len(command) > context.behind:
-        raise UsageError("queue_before_dashes", f"{command[0]} before --", what=command[0])
+        raise UsageError("queue_before_dashes", f"{command[0]} before --", what=readable(command[0]))
     if not command or not command[0]:
         raise UsageError("queue_no_command", "no command was given")
     if not context.dashes:

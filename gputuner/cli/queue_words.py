@@ -27,7 +27,10 @@ def indices(text: str) -> tuple[int, ...]:
     Raises:
         UsageError: they cannot be read.
     """
-    return tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part, text, "queue_array")))
+    found = tuple(dict.fromkeys(number for part in text.split(",") for number in _range(part, text, "queue_array")))
+    if len(found) > MOST_IDS:
+        raise UsageError("queue_array_most", f"too many in {text}", value=text, most=MOST_IDS)
+    return found
 
 
 def seconds(option: str, text: str | None) -> float | None:
@@ -48,6 +51,8 @@ def seconds(option: str, text: str | None) -> float | None:
 def _range(part: str, text: str, code: str = "queue_ids") -> range:
     found = _RANGE.fullmatch(part.strip())
     first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
-    if last < first or last - first >= MOST_IDS:
+    if last < first:
         raise UsageError(code, f"cannot read {text}", value=text)
+    if last - first >= MOST_IDS:
+        raise UsageError("queue_array_most", f"too many in {text}", value=text, most=MOST_IDS)
     return range(first, last + 1)

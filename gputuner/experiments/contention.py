@@ -36,6 +36,8 @@ from gputuner.workloads.specs import check_range
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 MOST_JOBS = 32
+MOST_AT_ONCE = 8
+"""Of one job, where no number is said."""
 EXCLUSIVE = ("exclusive_process", "exclusive_thread")
 """Compute modes in which a second process gets no context."""
 GUESSED_SIZES = 4
@@ -50,6 +52,11 @@ ONE_PROCESS: tuple[Mode, ...] = ("mps", "streams")
 """Modes in which the card sees one process, however many jobs there are."""
 
 
+def told_option(argv: tuple[str, ...]) -> str:
+    """A command as sessions may tell it; where that leaves something out it is to be read, not to be run."""
+    return f"--command {quote(told_line(told_command(argv)))}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contend:
     """Run several trainings on one card at once: slowdowns, gain against three baselines, and what to do."""
@@ -62,7 +69,7 @@ class Contend:
     """
     count: int = 0
     """So many of the one job at once; 0: from two on until the gain stops or memory ends."""
-    max_jobs: int = 8
+    max_jobs: int = MOST_AT_ONCE
     """Most jobs at once."""
     modes: tuple[Mode, ...] = ("processes",)
     """Ways of sharing: time slicing between processes, MPS, streams of one process."""
@@ -266,8 +273,9 @@ class Contend:
     def command(self) -> str:
         """What runs it again, without minutes and card."""
         told = [quote(told_job(text, self.folder)) for text in self.jobs]
-        words = ["contend", *told, *(f"--command {quote(told_line(told_command(argv)))}" for argv in self.commands)]
+        words = ["contend", *told, *map(told_option, self.commands)]
         words += [f"--jobs {self.count}"] if self.count else []
+        words += [f"--max-jobs {self.max_jobs}"] if self.max_jobs != MOST_AT_ONCE else []
         words += [f"--mode {','.join(self.modes)}"] if self.modes != ("processes",) else []
         shared = Shared(thread_percentages=self.thread_percentages, priorities=self.priorities)
         words += [f"{option} {told}" for option, told in shared.options() if told]

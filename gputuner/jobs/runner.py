@@ -82,6 +82,7 @@ class Runner:
         self._paused: dict[str, Reason] = {}
         self._head: tuple[int, str] | None = None
         self._version: int | None = None
+        self._full = False
         self.failed: list[int] = []
         """Jobs that failed or timed out for good while this runner served."""
 
@@ -122,11 +123,16 @@ class Runner:
         """One round; True if something ended or started, so that another is worth its while at once."""
         try:
             with translated(self.store.path):
-                return self._round()
+                again = self._round()
         except StoreError as error:
-            if error.code in ("store_busy", "store_full"):
-                return False  # others write, or space is short: nothing is lost by waiting
-            raise
+            if error.code not in ("store_busy", "store_full"):
+                raise
+            if error.code == "store_full" and not self._full:
+                self._full = True
+                self._note(NoteKind.PAUSED, None, Reason(code="disk_full", params={"path": str(self.store.path)}))
+            return False  # others write, or space is short: nothing is lost by waiting
+        self._full = False
+        return again
 
     def _touched(self) -> bool:
         with suppress(sqlite3.Error):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.analysis.told_command import told_line
+from gputuner.analysis.told_command import readable, told_line
 from gputuner.language import numbers
 from gputuner.language.filling import fill
 from gputuner.language.words import N_, _, listed, ngettext
@@ -54,6 +54,9 @@ _REASONS: dict[str, str] = {
     "unsupervised_gone": N_("Its supervisor was killed and it has ended since; `queue run` writes that down."),
     "supervisor_failed": N_("Its supervisor did not come up; see {log}."),
     "waited_too_long": N_("It had not started within the time allowed."),
+    "disk_full": N_(
+        "There is no room left for {path}: nothing starts, and no end is written down, before there is some again."
+    ),
     "grown": N_("It holds {used_bytes:bytes}; {kept_bytes:bytes} are kept for it."),
 }
 _MEMORY = N_("Needs {need_bytes:bytes}; card {index} has {free_bytes:bytes} of {total_bytes:bytes} free")
@@ -86,7 +89,10 @@ ERRORS: dict[str, str] = {
     "runner_not_started": N_("The runner of the queue did not start. {message}"),
     "runner_not_ended": N_("The runner of the queue (process {pid}) does not end."),
     "queue_newer": N_("{path} was written by a newer gputuner; update this one."),
-    "queue_malformed": N_("{path} is no job queue, or it is damaged: {message}"),
+    "queue_malformed": N_(
+        "{path} is no job queue, or it is damaged ({message}). Move it, and its -wal and -shm beside it, elsewhere to "
+        "begin with an empty queue; jobs that run go on, and logs stay where they are."
+    ),
     "queue_no_command": N_("There is nothing to run; write the command after --, as in: queue add -- python train.py"),
     "queue_no_dashes": N_(
         "Write -- before the command, so that its options are told from ours: gputuner --cli queue add -- python "
@@ -98,6 +104,7 @@ ERRORS: dict[str, str] = {
     "queue_move_where": N_("Say where to: one of --before ID, --behind ID and --first."),
     "queue_ids": N_("{value} names no jobs; write ids as 3, 3,5 or 3-7."),
     "queue_array": N_("{value} names no indices; write them as 1-10 or 0,2,4-6."),
+    "queue_array_most": N_("{value} names more than {most} indices; add it as several arrays."),
     "queue_time": N_("{option} cannot be {value}; write a time as 90 (seconds), 30m, 2h or 1d, up to a year."),
 }
 """Errors of the queue by code."""
@@ -155,7 +162,7 @@ def ended(job: Job) -> str:
 
 def command(job: Job) -> str:
     """Its name, else its command, in one line."""
-    return job.name or told_line(job.command)
+    return readable(job.name) or told_line(job.command)
 
 
 def note(entry: RunnerNote) -> str:
@@ -194,7 +201,7 @@ def _took(job: Job) -> float:
 
 def _memory(entry: Reason) -> str:
     """Who holds the memory that a job waits for."""
-    params = entry.params
+    params = {name: readable(value) if isinstance(value, str) else value for name, value in entry.params.items()}
     parts = [fill(_MEMORY, params)]
     if _number(params.get("kept_bytes")):
         parts.append(fill(_KEPT, params))

@@ -1,8 +1,14 @@
 """``contend``: how its options become a spec, and what is refused in a sentence."""
 
+import shlex
+
 import pytest
 
 from gputuner.cli.contention import modes_of, percentages_of, priorities_of
+from gputuner.cli.contention_commands import parse
+from gputuner.cli.contention_results import whole
+from gputuner.experiments.contention import Contend
+from gputuner.model.advice import Question
 from gputuner.model.errors import UsageError
 
 
@@ -25,6 +31,9 @@ from gputuner.model.errors import UsageError
         (("edsr", "bert", "--matrix", "--jobs", "2"), "--jobs"),
         (("edsr", "--null", "--causes"), "--causes"),
         (("edsr", "--yes"), "--command"),
+        (("edsr", "--mps-commands"), "--command"),
+        (("edsr", "--users-mps"), "--mode mps"),
+        (("edsr", "--jobs", "0"), "--jobs"),
         (("missing.py:make",), "no file missing.py"),
     ],
 )
@@ -70,3 +79,12 @@ def test_a_percentage_is_a_whole_number(text):
     with pytest.raises(UsageError):
         percentages_of(text)
     assert percentages_of("") == priorities_of("") == ()
+
+
+def test_what_runs_it_again_is_the_same_command_on_the_terminal():
+    argv = ("python", "/home/alice/train.py", "--note", "x" * 80)
+    spec = Contend(jobs=("edsr",), commands=(argv,))
+    asked = Question(id="contend_causes", card="c", command=f"gputuner --cli {spec.command()} --causes")
+    assert "/home/alice" not in asked.command
+    told = shlex.split(whole(asked, spec.commands).command)
+    assert parse([told[told.index("--command") + 1]]) == (argv,)

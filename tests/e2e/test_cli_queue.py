@@ -96,6 +96,9 @@ def test_can_never_fit_is_said_when_it_is_added(here):
         (("add", "--after", "a", "--", "true"), "names no jobs"),
         (("add", "--after", "7", "--memory", "0.1", "--", "true"), "no job 7"),
         (("add", "--array", "5-1", "--", "true"), "names no indices"),
+        (("add", "--array", "1-10001", "--", "true"), "more than 10000"),
+        (("add", "--array", "1-9000,10000-19000", "--", "true"), "more than 10000"),
+        (("add", "--alone", "--share", "--", "true"), "--share"),
         (("add", "--on-reboot", "maybe", "--", "true"), "--on-reboot"),
         (("add", "--folder", "/no/such/folder", "--", "true"), "/no/such/folder"),
         (("add", "true"), "Write -- before the command"),
@@ -131,6 +134,21 @@ def test_simulated_cards_share_out_a_list(here):
     assert sorted(ran.jobs) == [1, 2, 3, 4]
     for number, job in ran.jobs.items():
         assert here("queue", "log", str(number)).out.strip() == job["cards"][0]
+
+
+def test_the_log_is_shown_whole_by_its_last_lines_and_as_part_of_a_document(here, tmp_path, monkeypatch):
+    here("queue", "add", "--", *SH, r"printf 'one\033[2J\ntwo\n 10 %%\r100 %%'")
+    here("queue", "run", "--until-empty", "--slots", "1")
+    assert here("queue", "log", "1").out == "one[2J\ntwo\n100 %\n"
+    assert here("queue", "log", "1", "--lines", "2").out == "two\n100 %\n"
+    assert here("queue", "log", "1", "--follow").out.startswith("one[2J\ntwo\n100 %")
+    found = json.loads(here("queue", "log", "1", "--json", "--lines", "1").out)
+    assert (found["log"], found["log_bytes"]) == ("100 %", 23)
+    assert json.loads(here("queue", "list", "--json").out)["logs"]["bytes"] == 23
+    monkeypatch.setattr("gputuner.cli.queue.LOGS_BYTES", 23)
+    assert str(tmp_path / "data" / "queue" / "logs") in "".join(here("queue", "list").err.split("\n"))
+    (tmp_path / "data" / "queue" / "logs" / "1.1.log").unlink()
+    assert here("queue", "log", "1").out == ""
 
 
 def test_nobody_invented_takes_memory_of_a_simulated_card(here):

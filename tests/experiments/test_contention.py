@@ -420,6 +420,7 @@ def test_the_command_that_asks_again_asks_the_same():
         jobs=("edsr", "bert"), modes=("streams",), priorities=(-1, 0), fixed_batch=True, causes=True, matrix=True
     )
     assert spec.command() == "contend edsr bert --mode streams --priority high,normal --matrix --fixed-batch"
+    assert Contend(jobs=("edsr",), max_jobs=3).command() == "contend edsr --max-jobs 3"
     assert Contend(jobs=("edsr",), count=3, modes=("mps",), thread_percentages=(30,)).command() == (
         "contend edsr --jobs 3 --mode mps --thread-percentage 30"
     )

@@ -12,7 +12,7 @@ from gputuner.jobs.lease import RunnerLease, runner
 from gputuner.jobs.runner import Runner
 from gputuner.jobs.seeing import Seen
 from gputuner.language import jobs as words
-from gputuner.model.errors import CardBusy
+from gputuner.model.errors import CardBusy, StoreError
 from gputuner.model.jobs import JobState, NoteKind
 from gputuner.model.samples import ProcessOnCard
 
@@ -239,3 +239,24 @@ def test_memory_of_processes_that_nobody_can_name_is_still_not_given_twice(queue
     assert queue.store.job(jobs[2]).state is JobState.WAITING
     (tmp_path / "go").touch()
     served.until(queue, lambda: states(queue) == ["done"] * 3)
+
+
+def test_a_full_disk_is_told_once_and_again_after_there_was_room(queue, serve):
+    served = serve()
+    room, full = served.cards.look, [True]
+
+    def look():
+        if full[0]:
+            raise StoreError("store_full", "no room", path="queue.sqlite")
+        return room()
+
+    served.cards.look = look
+    for _ in range(3):
+        served.runner.round()
+    assert [note.reason.code for note in served.notes] == ["disk_full"]
+    assert str(queue.store.path) in words.note(served.notes[0])
+    full[0] = False
+    served.runner.round()
+    full[0] = True
+    served.runner.round()
+    assert len(served.notes) == 2

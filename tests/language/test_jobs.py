@@ -81,3 +81,10 @@ def test_every_reason_that_the_queue_gives_has_words():
     codes = {code for path in sources for code in re.findall(r'(?:Reason\(code=|\{"code": )"(\w+)"', path.read_text())}
     assert {"memory", "rebooted", "out_of_memory"} <= codes
     assert {code for code in codes if words.told(Reason(code=code)) == code} <= {"never_cards", "never_memory"}
+
+
+def test_no_control_signs_reach_the_terminal_by_names():
+    named = Job(id=1, command=("x",), folder="/", needs=Needs(), state=JobState.WAITING, name="\x1b[2Jgone")
+    assert words.command(named) == "\\x1b[2Jgone"
+    held = {"others_bytes": MIB, "holder": "\x1b]0;me\x07", "pid": 7, "holder_bytes": MIB}
+    assert words.told(memory(**held)).isprintable()
