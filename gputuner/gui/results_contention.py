@@ -132,6 +132,14 @@ def _slow_row(point: Point, name: str, top: float, theme: Theme) -> BarRow:
     )
 
 
+def _slow_name(point: Point) -> str:
+    """What the 95 % time is of: steps, or several timed at once."""
+    several = point.extra.get("iterations_per_window", 1)
+    if isinstance(several, int) and several > 1:
+        return _("95 % of steps, timed {n} at a time, within").format(n=several)
+    return _("95 % of the steps within")
+
+
 def slow_hint(point: Point) -> str:
     """What is known of a job beside others, as several lines."""
     extra = point.extra
@@ -140,7 +148,7 @@ def slow_hint(point: Point) -> str:
         (_("rate alone"), figure(extra.get("rate_alone")), "samples/s"),
         (_("rate together"), figure(extra.get("rate_together")), "samples/s"),
         (_("median step"), figure(extra.get("step_median_s")), "s"),
-        (_("95 % of the steps within"), figure(extra.get("step_p95_s")), "s"),
+        (_slow_name(point), figure(extra.get("step_p95_s")), "s"),
         (_("memory at peak"), figure(extra.get("reserved_peak_bytes")), "bytes"),
     )
     lines += [f"{name}: {numbers.value(value, unit)}" for name, value, unit in told if value is not None]

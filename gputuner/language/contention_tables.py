@@ -75,10 +75,20 @@ def _beside(point: Point) -> tuple[str, ...]:
     return (
         _told(rate, "samples/s") if rate is not None else steps,
         ratio(point.value, low, high),
-        f"{number(p95)} ×" if isinstance(p95 := extra.get("step_p95_over_median"), float) else "",
+        _slow_steps(point),
         _told(extra.get("allocated_peak_bytes"), "bytes"),
         _flags(point),
     )
+
+
+def _slow_steps(point: Point) -> str:
+    """The 95 % step time over the median; where several steps were timed at a time it says so: that hides slow ones."""
+    spread, several = point.extra.get("step_p95_over_median"), point.extra.get("iterations_per_window", 1)
+    if not isinstance(spread, float):
+        return ""
+    if isinstance(several, int) and several > 1:
+        return _("{spread} × (timed {n} at a time)").format(spread=number(spread), n=several)
+    return f"{number(spread)} ×"
 
 
 def gain_table(points: Sequence[Point]) -> Table:
