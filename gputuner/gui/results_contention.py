@@ -40,7 +40,10 @@ _COLOURS = {
     "clock": "blue",
     "memory_capacity": "sky",
 }
+LEAST_REST = 0.005
+"""A smaller rest of a slowdown that no cause explains gets no share of the bar."""
 _PATTERNS = {
+    "host": Qt.BrushStyle.HorPattern,
     "memory_capacity": Qt.BrushStyle.Dense5Pattern,
     "host_serialised": Qt.BrushStyle.Dense4Pattern,
     "mixed": Qt.BrushStyle.DiagCrossPattern,
@@ -282,6 +285,9 @@ def mix_of(point: Point) -> tuple[str, str]:
 def _cause_row(name: str, causes: list[Point], slow: Point | None, theme: Theme) -> ShareRow:
     parts = sorted((point for point in causes if point.value > 0), key=lambda point: -point.value)
     shares = tuple(_share(str(point.params["cause"]), point.value, theme, point.id) for point in parts)
+    rest = 1.0 - sum(share.value for share in shares)
+    if parts and rest >= LEAST_REST:
+        shares = (*shares, _share(UNKNOWN, rest, theme, ""))
     if not parts:  # nothing explains it, or there is nothing to explain
         verdict = str(causes[0].extra.get("verdict", UNKNOWN))
         shares = (_share(verdict, 1.0, theme, causes[0].id, Qt.BrushStyle.BDiagPattern),)

@@ -100,7 +100,9 @@ def test_each_way_of_sharing_has_a_matrix_of_its_own(contention):
 def test_causes_are_shares_with_names(contention):
     groups = cause_groups(contention.pair_points(), LIGHT)
     row = next(row for group in groups for row in group.rows if "1.62" in row.text)
-    assert [round(share.value, 2) for share in row.shares] == [0.7, 0.2]
+    assert [round(share.value, 2) for share in row.shares] == [0.7, 0.2, 0.1]
+    assert row.shares[-1].pattern is not Qt.BrushStyle.SolidPattern, "what nothing explains has a name and a pattern"
+    assert all(sum(share.value for share in row.shares) == pytest.approx(1.0) for group in groups for row in group.rows)
     unknown = next(row for group in groups for row in group.rows if len(row.shares) == 1)
     assert unknown.shares[0].pattern is not Qt.BrushStyle.SolidPattern, "unknown is hatched"
 
@@ -195,6 +197,8 @@ def test_the_form_makes_the_spec(qtbot):
     assert spec.jobs == ("resnet50:batch=16", "edsr:precision=fp16")
     assert (spec.modes, spec.thread_percentages, spec.matrix) == (("processes", "mps"), (100, 40), True)
     assert (spec.causes, spec.minutes) == (True, 10.0), "as on the command line"
+    assert form.controls["causes"].isChecked()
+    assert not form.controls["causes"].isEnabled(), "all pairs are asked with their causes"
     form.modes["mps"].setChecked(False)
     assert form.spec().thread_percentages == ()
     form.mix.rows[1].remove.click()

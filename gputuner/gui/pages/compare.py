@@ -145,6 +145,7 @@ class CompareView(QWidget):
                 self.chooser.addItem(session_choice(entry.summary), entry.path)
         self.chooser.setCurrentIndex(max(0, self.chooser.findData(self._path)))
         self.chooser.blockSignals(False)
+        self.chooser.setEnabled(self.chooser.count() > 1)
         self._show()
 
     def _choose(self) -> None:

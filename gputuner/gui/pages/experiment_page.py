@@ -329,6 +329,8 @@ class ExperimentPage(QWidget):
     def _advice_hint(self) -> str:
         if self._state.busy:
             return _("Advice appears here when the run has measured enough")
+        if self._state.outcome is Outcome.CANCELLED:
+            return _("Cancelled before there was advice")
         return _("Advice appears here after a run; it always rests on what was measured")
 
     def _show_evidence(self, evidence: tuple[str, ...]) -> None:

@@ -217,7 +217,10 @@ class ShareBars(QWidget):
     def _share(self, painter: QPainter, share: Share, area: QRectF) -> None:
         solid = share.pattern is Qt.BrushStyle.SolidPattern
         self._fill(painter, share, area)
-        wide = QFontMetricsF(self._font).horizontalAdvance(share.name)
+        metrics, room = QFontMetricsF(self._font), area.width() - 8
+        told = f"{share.name} {100 * share.value:.0f}\u00a0%"
+        told = told if metrics.horizontalAdvance(told) <= room else share.name
+        wide = metrics.horizontalAdvance(told)
         if wide + 8 <= area.width():
             if not solid:
                 painter.setPen(Qt.PenStyle.NoPen)
@@ -226,7 +229,7 @@ class ShareBars(QWidget):
                     QRectF(area.center().x() - wide / 2 - 3, area.top() + 2, wide + 6, HEIGHT - 4), 2, 2
                 )
             painter.setPen(QColor(text_on(share.colour) if solid else self._theme.text))
-            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, share.name)
+            painter.drawText(area, Qt.AlignmentFlag.AlignCenter, told)
         if share.point_id and share.point_id in self._marked:
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)

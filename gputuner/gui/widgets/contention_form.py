@@ -120,6 +120,7 @@ class ContentionForm(SpecForm):
         before, after = (self._usual, LONG_MINUTES) if long else (LONG_MINUTES, self._usual)
         if self._minutes.value() == before:
             self._minutes.setValue(after)
+        self._fit_causes(pairs=len(self.mix.rows) != 1)
 
     def _fit(self) -> None:
         """How many of it is a question to one job alone, a matrix one to several."""
@@ -133,6 +134,16 @@ class ContentionForm(SpecForm):
                 named = above.widget() if above is not None else None
                 if isinstance(named, QLabel):
                     named.setVisible(on)
+        self._fit_causes(pairs=not one)
+
+    def _fit_causes(self, pairs: bool) -> None:
+        """All pairs are always asked with their causes: that stays ticked and cannot be unticked."""
+        matrix, causes = self.controls.get("matrix"), self.controls.get("causes")
+        if isinstance(matrix, QCheckBox) and isinstance(causes, QCheckBox):
+            forced = pairs and matrix.isChecked()
+            if forced:
+                causes.setChecked(True)
+            causes.setEnabled(not forced)
 
 
 def _numbers(values: object) -> list[int]:
