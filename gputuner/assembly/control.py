@@ -46,9 +46,12 @@ def open_control(simulate: Sequence[str] = (), how: How = "auto") -> Control:
 
 
 def helper_command(how: How) -> list[str]:
-    """The command line of a helper; one with more rights gets nothing from the caller's folder or environment."""
+    """The command line of a helper; one with more rights gets nothing from the caller's folder or environment.
+
+    ``auto`` without root's rights finds gputuner where this process did, a user's own installation too.
+    """
     if how == "auto":
-        return [*child_command(), HELPER]
+        return _isolated() if getattr(os, "geteuid", lambda: 1)() == 0 else [*child_command(), HELPER]
     own = [str(INSTALLED)] if INSTALLED.exists() else _isolated()
     return [how, "--", *own] if how == "sudo" else [how, *own]
 

@@ -18,7 +18,7 @@ from gputuner.language import numbers
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CPU_CARD, CardInfo, Origin
 from gputuner.model.control import MOST_HOLD_S, Applied, CardControl, Setting, SettingState, Value, same
-from gputuner.model.errors import DeviceError, NoPermission, NotSupported, UsageError
+from gputuner.model.errors import DeviceError, GputunerError, NoPermission, NotSupported, UsageError
 
 if TYPE_CHECKING:
     from gputuner.devices.control_client import Control
@@ -149,6 +149,10 @@ def reset(
             name="--default", negative="", help=N_("Set the card's own default instead of what was found before.")
         ),
     ] = False,
+    yes: Annotated[
+        bool,
+        Parameter(name="--yes", negative="", help=N_("With --default: end what other programs have set by hand.")),
+    ] = False,
     how: How = "auto",
     options: Options = Options(),  # noqa: B008
     context: Injected,
@@ -158,6 +162,7 @@ def reset(
     Args:
         what: which; None: all.
         default: to the card's default.
+        yes: without asking.
         how: rights of the helper.
         options: the common options.
         context: streams and the way to the program.
@@ -167,6 +172,9 @@ def reset(
     which = None if what is None else setting_of(what)
     with _opened(options, how, output) as control:
         card = _one(control.show(), options.gpu)
+        if default and not yes and not _default_agreed(output, card, which):
+            output.line(_("Nothing was changed."))
+            return 0
         done = _to_default(control, card, which) if default else control.restore(card.uuid, which)
         after = _one(control.show(), card.uuid)
         left = [s for s in after.states if s.found is not None and which in (None, s.setting)]
@@ -187,10 +195,29 @@ def reset(
     return 0
 
 
+def _defaults(card: CardControl, which: Setting | None) -> list[SettingState]:
+    """The settings that have a default which can be set."""
+    return [s for s in card.states if which in (None, s.setting) and s.default is not None and s.reason is None]
+
+
+def _default_agreed(output: Output, card: CardControl, which: Setting | None) -> bool:
+    """Ask where what others have set would be lost.
+
+    Raises:
+        UsageError: there is no terminal to ask on.
+    """
+    from gputuner.cli.control_setting import agreed, may_be_lost
+
+    if not any(may_be_lost(state) for state in _defaults(card, which)):
+        return True
+    question = _("This also ends locks of clocks and fan speeds that other programs have set. Go on?")
+    return agreed(output, question, UsageError("control_default_takes", "what others set would be lost"))
+
+
 def _to_default(control: "Control", card: CardControl, which: Setting | None) -> tuple[Setting, ...]:
     done: list[Setting] = []
-    for state in card.states:
-        if which not in (None, state.setting) or state.default is None or state.reason is not None:
+    for state in _defaults(card, which):
+        if state.default is None:
             continue
         applied = control.set(card.uuid, state.setting, state.default, may_forget=True)
         if state.setting is not Setting.FAN:
@@ -223,16 +250,21 @@ def _opened(options: Options, how: Literal["auto", "sudo", "pkexec"], output: Ou
         names.update({card.uuid: card.name for card in control.show()})
         tell(control, output, names)
         yield control
-    except DeviceError as err:
-        if err.code == "control_helper_gone":  # the next one puts back what it left behind
-            again = open_control(options.simulate, how)
-            again.show()
-            tell(again, output, names)
-            again.close()
-        raise
     finally:
         control.close()
-        tell(control, output, names)
+        told = control.told()
+        open_ends = [entry for entry in told if entry.code == "control_helper_gone"]
+        if open_ends:  # the next one puts back what it left behind
+            try:
+                again = open_control(options.simulate, how)
+                again.show()
+                tell(again, output, names)
+                again.close()
+            except GputunerError:
+                output.warn(words.told(open_ends[0], names))
+        for entry in told:
+            if entry not in open_ends:
+                output.warn(words.told(entry, names))
 
 
 def tell(control: "Control", output: Output, names: Mapping[str, str]) -> None:
@@ -291,7 +323,8 @@ def _now(state: SettingState) -> str:
 
 def _note(state: SettingState) -> str:
     if state.reason is not None:
-        return _("the driver is too old") if state.reason == "driver_too_old" else _("cannot be set on this card")
+        known = {"driver_too_old": _("the driver is too old"), "lost": _("the card does not answer")}
+        return known.get(state.reason, _("cannot be set on this card"))
     if state.found is None:
         return ""
     found = words.value_text(state.setting, state.found)

@@ -1,5 +1,6 @@
 """One change on the command line: told beforehand, made, confirmed or put back."""
 
+import contextlib
 import sys
 import time
 from dataclasses import dataclass
@@ -57,7 +58,7 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
     output.note(_before(state))
     if risk := _risk(state, asked.value):
         output.warn(risk)
-    if _may_be_lost(state) and not asked.yes and not _agreed(output, state):
+    if may_be_lost(state) and not asked.yes and not _taking_agreed(output, state):
         output.line(_("Nothing was changed."))
         return 0
     ask = not asked.yes and asked.for_s is None and not asked.holds
@@ -68,7 +69,7 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
     if card.persistent is False and not options.simulate:
         output.warn(_("Persistence mode is off: the driver forgets settings as soon as no program uses the card."))
     if not applied.changed:
-        kept = True
+        kept = asked.for_s is None and not asked.holds
     elif asked.holds or asked.for_s is not None:
         _hold(output, options, control, card, asked.for_s)
         kept = False
@@ -124,33 +125,54 @@ def _after(applied: Applied) -> str:
     return _("{setting} set to {value}; the card shows {reads}.").format(setting=name, value=value, reads=reads)
 
 
-def _may_be_lost(state: SettingState) -> bool:
+def may_be_lost(state: SettingState) -> bool:
     """Something that another program may have set cannot be put back."""
     if state.found is not None:
         return False
     return state.setting in LOCKS or (state.setting is Setting.FAN and state.now != ())
 
 
-def _agreed(output: Output, state: SettingState) -> bool:
+def _taking_agreed(output: Output, state: SettingState) -> bool:
     """Ask before what cannot be read is overwritten.
 
     Raises:
         UsageError: there is no terminal to ask on.
     """
-    code = "control_lock_unread" if state.setting in LOCKS else "control_fan_taken"
-    if not _interactive():
-        raise UsageError(code, "what others set would be lost", setting=state.setting.value)
-    if state.setting in LOCKS:
+    lock = state.setting in LOCKS
+    if lock:
         question = _("No driver tells what clocks are locked to: a lock set by another program would be lost. Go on?")
     else:
         question = _("Another program has set the fans; afterwards they are automatic. Go on?")
+    code = "control_lock_unread" if lock else "control_fan_taken"
+    return agreed(output, question, UsageError(code, "what others set would be lost", setting=state.setting.value))
+
+
+def agreed(output: Output, question: str, nobody: UsageError) -> bool:
+    """Ask on the terminal.
+
+    Raises:
+        UsageError: ``nobody``, where there is none.
+    """
+    if not _interactive():
+        raise nobody
+    _forget_typed()
     print(f"{question} [y/N] ", end="", file=output.err, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _forget_typed() -> None:
+    """What was typed before a question was asked is no answer to it."""
+    if sys.platform != "win32":
+        import termios
+
+        with contextlib.suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
 def _confirmed(output: Output) -> bool:
     """True if it is confirmed in time; the helper puts it back by itself, even if this program is stuck."""
     question = _("Keep it? It is put back in {seconds} s unless you say y:").format(seconds=f"{CONFIRM_S:g}")
+    _forget_typed()
     print(f"{question} ", end="", file=output.err, flush=True)
     kept = _typed_within(CONFIRM_S - 1).strip().lower() in ("y", "yes")
     if not kept:

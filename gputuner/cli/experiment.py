@@ -16,6 +16,7 @@ from gputuner.cli.running import Found, follow
 from gputuner.cli.streams import last_words
 from gputuner.experiments.protocol import Experiment
 from gputuner.language import sentences
+from gputuner.language.words import _
 from gputuner.model.advice import Advice
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
@@ -123,6 +124,8 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
         _leave_nothing_empty(setup, spec, under_way, found)
         raise
     finished, session = found.finished, under_way.session_path
+    if finished is not None and finished.settings_restored is False:
+        output.warn(_("The card's settings could not all be put back"))
     if finished is not None and finished.error_code is not None:
         if finished.error_code == CANCELLED and spec.needs_worker and not found.points:
             found.finished = finished = replace(finished, error_code=EMPTY)

@@ -9,15 +9,18 @@ A change goes: range (the card's own) → lock of the card → value found → j
 States of an entry: written to the journal → held → kept → gone, or held → gone; an entry that no longer is true (other
 boot, driver loaded anew, changed by others) is dropped and told. What cannot be read back (clock locks, fans that were
 set by hand) is taken only if the caller says that it may be lost, and is put back by giving the driver its own way.
+What could not be put back is tried again at every look and a few times at the end, and stays in the journal.
 """
 
+import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gputuner.devices.control_actuator import Actuator
-from gputuner.devices.control_checks import check
+from gputuner.devices.control_checks import LOST, check
 from gputuner.devices.control_journal import Entry, Journal, Moment, moment_now
+from gputuner.devices.control_recovery import TRIES, TRY_AGAIN_S, Recovery, undone_order
 from gputuner.devices.control_standing import Standing, failed, value_params
 from gputuner.model.control import (
     LOCKS,
@@ -28,11 +31,11 @@ from gputuner.model.control import (
     SettingState,
     Told,
     Value,
-    same,
+    equal,
 )
 from gputuner.model.errors import (
-    CardBusy,
     DeviceError,
+    DeviceLost,
     GputunerError,
     NoPermission,
     NotSupported,
@@ -42,14 +45,18 @@ from gputuner.model.errors import (
 
 HOT_C = 3.0
 """A fan set by hand goes back to automatic this near to the card's slowdown temperature (methods §13)."""
+HOT_ANYWAY_C = 80.0
+"""Where the card does not tell that temperature."""
 SLEPT_S = 1.0
 
 
 @dataclass(slots=True, kw_only=True)
 class _Timer:
-    """When a held change is put back by itself."""
+    """When a held change is put back by itself, and what is told then; ``failed``: that was told."""
 
     due_s: float
+    code: str = "control_time_over"
+    failed: bool = False
 
 
 def _nothing(_told: Told) -> None:
@@ -75,9 +82,12 @@ class Guard:
         self._tell = tell
         self._moment = moment
         self._now_s = now_s
+        self._pause = pause
         self._standing = Standing(actuator, journal, tell, pause)
         self._locks: dict[str, Callable[[], None]] = {}
         self._timers: dict[tuple[str, Setting], _Timer] = {}
+        self._ended: set[tuple[str, Setting]] = set()
+        """What was held and no longer is, without anyone having asked for it."""
         self._slept_s = moment().suspended_s
 
     # --- what is asked --------------------------------------------------------------------------------------------
@@ -90,7 +100,10 @@ class Guard:
         )
 
     def _shown(self, card: str, setting: Setting) -> SettingState:
-        state = self._actuator.state(card, setting)
+        try:
+            state = self._actuator.state(card, setting)
+        except DeviceLost:  # the others are still to be seen and to be put back
+            return SettingState(setting=setting, reason=LOST)
         entries = [e for e in self._journal.seen(card) if e.setting is setting and e.moment.boot == self._moment().boot]
         if not entries:
             return state
@@ -112,9 +125,9 @@ class Guard:
             NotSupported: not offered, no range, or the present value cannot be read.
             NoPermission: this process may not; nothing was changed.
             CardBusy: another process changes settings of the card.
-            StoreError: the journal cannot be written; nothing was changed.
+            StoreError: the journal cannot be written; nothing was changed, or what was found is back.
             DeviceError: the driver refused it, or the card shows another value (what was found is back); or a fan
-                while nobody can tell the temperature.
+                while nobody can tell the temperature; or it failed and could not be undone (``control_left_changed``).
         """
         self._own(self._known(card))
         state = self._actuator.state(card, setting)
@@ -125,46 +138,75 @@ class Guard:
         held = next((e for e in entries if not e.kept), None)
         kept = next((e for e in entries if e.kept), None)
         found = held.found if held is not None else self._found(state, kept, may_forget)
-        if held is None and state.now is not None and same(setting, state.now, value):
+        if held is None and state.now is not None and equal(setting, state.now, value):
             return self._applied(card, setting, found, value, state.now, changed=False)
         written = (*(held.written[-1:] if held is not None else ()), value)
         entry = Entry(
             setting=setting, found=found, written=written, moment=self._moment(), at_unix_s=round(time.time(), 1)
         )
         self._standing.note(card, entry)
+        before = self._time(card, setting, for_s)
         try:
             self._actuator.write(card, setting, value)
             reads = self._standing.read_back(card, setting, value)
-        except DeviceError as err:
-            untouched = isinstance(err, (NoPermission, NotSupported)) and setting is not Setting.FAN
-            (self._standing.withdraw if untouched else self._standing.undo)(card, entry, held)
-            raise
-        settled = replace(entry, written=(value if reads is None else reads,))
-        if same(setting, settled.written[0], found):
-            self._standing.forget(card, setting, kept=False)
-        else:
-            self._standing.note(card, settled)
-        self._time(card, setting, for_s)
+            self._settle(card, replace(entry, written=(value if reads is None else reads,)))
+        except (DeviceError, StoreError) as err:
+            self._undo(card, entry, held, err)
+            if before is None:
+                self._timers.pop((card, setting), None)
+            else:
+                self._timers[card, setting] = before
+            raise _after_write(err, setting) from err
+        self._ended.discard((card, setting))
         return self._applied(card, setting, found, value, reads)
+
+    def _settle(self, card: str, entry: Entry) -> None:
+        """Note what the card shows after a write; as it was found: nothing stands."""
+        if equal(entry.setting, entry.written[0], entry.found):
+            self._standing.forget(card, entry.setting, kept=False)
+        else:
+            self._standing.note(card, entry)
+
+    def _undo(self, card: str, entry: Entry, held: Entry | None, err: GputunerError) -> None:
+        """After a failed write: what stood before it.
+
+        Raises:
+            DeviceError: it could not be put back; that is tried again at each look.
+        """
+        setting = entry.setting
+        if isinstance(err, (NoPermission, NotSupported)) and setting is not Setting.FAN:
+            self._standing.withdraw(card, entry, held)
+        elif not self._standing.undo(card, entry, held):
+            self._timers[card, setting] = _Timer(due_s=self._now_s(), code="control_restored", failed=True)
+            raise DeviceError(
+                "control_left_changed",
+                f"{setting} could not be put back: {err}",
+                setting=setting.value,
+                message=str(err),
+                **value_params(entry.found),
+            ) from err
 
     def keep(self, card: str, setting: Setting) -> None:
         """Let a held change last beyond this process; what was found before it stays in the journal.
 
-        Where nothing is held, nothing happens.
+        Where nothing is held because the card stands so anyway, nothing happens.
 
         Raises:
             UsageError: it is a fan, which is never left on its own.
+            DeviceError: it is no longer held: its time was over, or others changed it.
         """
         if setting is Setting.FAN:
             raise UsageError("control_fan_kept", "a fan is held, never left behind", setting=setting.value)
         entries = self._journal.entries(self._known(card))
         held = next((e for e in entries if e.setting is setting and not e.kept), None)
         if held is None:
+            if (card, setting) in self._ended:
+                raise DeviceError("control_not_held", f"{setting} is no longer held", setting=setting.value)
             return
         before = next((e for e in entries if e.setting is setting and e.kept), None)
         found = before.found if before is not None else held.found
         rest = tuple(e for e in entries if e.setting is not setting)
-        gone = same(setting, found, held.written[-1])
+        gone = equal(setting, found, held.written[-1])
         self._journal.write(card, rest if gone else (*rest, replace(held, kept=True, found=found)))
         self._timers.pop((card, setting), None)
 
@@ -178,45 +220,34 @@ class Guard:
         if not any(setting in (None, e.setting) for e in self._journal.entries(self._known(card))):
             return ()
         self._own(card)
-        asked = [e for e in _undone_order(self._journal.entries(card)) if setting in (None, e.setting)]
-        done = [e.setting for e in asked if self._standing.put_back(card, e, live=True, told=False)]
+        asked = [e for e in undone_order(self._journal.entries(card)) if setting in (None, e.setting)]
+        done: list[Setting] = []
+        failures: dict[Setting, GputunerError] = {}
+        for entry in asked:  # one that fails is no reason to leave the others
+            if entry.setting in failures:
+                continue
+            try:
+                done += [entry.setting] if self._standing.put_back(card, entry, live=True, told=False) else []
+            except GputunerError as err:
+                failures[entry.setting] = err
+                continue
+            self._timers.pop((card, entry.setting), None)
+        for err in failures.values():
+            raise err
         return tuple(dict.fromkeys(done))
 
     # --- what happens by itself -----------------------------------------------------------------------------------
 
-    def recover(self) -> None:
-        """Put back what a process that died left behind; never raises for a card."""
-        for page in self._journal.pages():
-            try:
-                release = self._journal.lock(page.card)
-            except (CardBusy, StoreError):
-                continue
-            try:
-                self._recover(page.card)
-            except GputunerError as err:
-                self._tell(Told(code="control_restore_failed", card=page.card, params={"message": str(err)}))
-            finally:
-                release()
-        for path in self._journal.damaged:
-            self._tell(Told(code="control_journal_damaged", card="", params={"path": path}))
-        self._journal.damaged.clear()
-
-    def _recover(self, card: str) -> None:
-        moment = self._moment()
-        for entry in _undone_order(self._journal.entries(card)):
-            if not entry.moment.boot or entry.moment.boot != moment.boot:
-                self._standing.drop(card, entry, "control_dropped_boot")
-            elif entry.moment.driver != moment.driver:
-                self._standing.drop(card, entry, "control_dropped_driver")
-            elif not entry.kept:
-                self._standing.put_back(card, entry, live=False, told=True)
+    def recover(self) -> bool:
+        """Put back what a process that died left; False: something stays as it is (told). Never raises for a card."""
+        return Recovery(self._journal, self._standing, self._tell, self._moment, self._pause).run()
 
     def tick(self) -> None:
         """Look after what is held: its time, its heat, changes by others. To be called each second or two."""
         for card, entry in self._held():
             timer = self._timers.get((card, entry.setting))
             if timer is not None and self._now_s() >= timer.due_s:
-                self._give_back(card, entry, "control_time_over")
+                self._give_back(card, entry, timer.code)
             elif entry.setting is Setting.FAN and (why := self._fan_danger(card)):
                 self._give_back(card, entry, why)
             else:
@@ -229,37 +260,49 @@ class Guard:
 
     def close(self) -> None:
         """Put back all that is held, and let go of the cards; idempotent, never raises for a card."""
-        for card, entry in reversed(self._held()):
-            self._give_back(card, entry, "control_restored")
+        for left in range(TRIES - 1, -1, -1):
+            done = [self._give_back(card, entry, "control_restored") for card, entry in reversed(self._held())]
+            if all(done):
+                break
+            if left:
+                self._pause(TRY_AGAIN_S)
         for release in self._locks.values():
             release()
         self._locks.clear()
 
-    def _give_back(self, card: str, entry: Entry, code: str) -> None:
-        """Put one change back and tell it; of a failure is told, and the journal keeps the entry."""
-        self._timers.pop((card, entry.setting), None)
+    def _give_back(self, card: str, entry: Entry, code: str) -> bool:
+        """Put one change back and tell it. A failure is told once, stays in the journal, and is due again at once."""
+        where = (card, entry.setting)
+        timer = self._timers.setdefault(where, _Timer(due_s=self._now_s(), code=code))
+        timer.due_s, timer.code = min(timer.due_s, self._now_s()), code
         try:
-            if self._standing.put_back(card, entry, live=True, told=True):
-                self._tell(Told(code=code, card=card, setting=entry.setting, params=value_params(entry.found)))
+            written = self._standing.put_back(card, entry, live=True, told=True)
         except GputunerError as err:
-            self._tell(failed(card, entry, err))
+            if not timer.failed:
+                timer.failed = True
+                self._tell(failed(card, entry, err))
+            return False
+        self._timers.pop(where, None)
+        self._ended.add(where)
+        if written:
+            self._tell(Told(code=code, card=card, setting=entry.setting, params=value_params(entry.found)))
+        return True
 
     def _look(self, card: str, entry: Entry) -> None:
         """Notice that others changed what is held; their value stays."""
-        try:
+        with contextlib.suppress(DeviceError, StoreError):
             now = self._actuator.read(card, entry.setting)
-        except DeviceError:
-            return
-        if now is not None and not self._standing.intact(entry, now):
-            self._standing.drop(card, entry, "control_drift", now)
+            if now is not None and not self._standing.intact(entry, now):
+                self._standing.drop(card, entry, "control_drift", now)
+                self._timers.pop((card, entry.setting), None)
+                self._ended.add((card, entry.setting))
 
     def _fan_danger(self, card: str) -> str | None:
         heat = self._actuator.heat(card)
         if heat.core_c is None:
             return "control_fan_blind"
-        if heat.slowdown_c is not None and heat.core_c > heat.slowdown_c - HOT_C:
-            return "control_fan_hot"
-        return None
+        hot_c = HOT_ANYWAY_C if heat.slowdown_c is None else heat.slowdown_c - HOT_C
+        return "control_fan_hot" if heat.core_c >= hot_c else None
 
     def _known(self, card: str) -> str:
         if all(card != known.uuid for known in self._actuator.cards()):
@@ -273,7 +316,7 @@ class Guard:
     def _true_entries(self, card: str, setting: Setting) -> tuple[Entry, ...]:
         """The entries of a setting after those that are no longer true were dropped (told)."""
         moment, now = self._moment(), self._actuator.read(card, setting)
-        for entry in self._journal.entries(card):
+        for entry in undone_order(self._journal.entries(card)):  # what is held is judged first: it may cover the kept
             if entry.setting is not setting:
                 continue
             if entry.moment.boot != moment.boot:
@@ -313,11 +356,12 @@ class Guard:
     def _held(self) -> list[tuple[str, Entry]]:
         return [(card, e) for card in self._locks for e in self._journal.entries(card) if not e.kept]
 
-    def _time(self, card: str, setting: Setting, for_s: float | None) -> None:
-        if for_s is None:
-            self._timers.pop((card, setting), None)
-        else:
+    def _time(self, card: str, setting: Setting, for_s: float | None) -> _Timer | None:
+        """Set or stop the clock of a change; the one that ran before."""
+        before = self._timers.pop((card, setting), None)
+        if for_s is not None:
             self._timers[card, setting] = _Timer(due_s=self._now_s() + for_s)
+        return before
 
     def _applied(
         self, card: str, setting: Setting, found: Value, value: Value, reads: Value | None, *, changed: bool = True
@@ -328,6 +372,8 @@ class Guard:
         )
 
 
-def _undone_order(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """What is held before what was kept, the latest first."""
-    return tuple(sorted(entries, key=lambda e: (e.kept, -e.at_unix_s)))
+def _after_write(err: GputunerError, setting: Setting) -> GputunerError:
+    """A journal that failed only after the card was written is another story than one that failed before."""
+    if not isinstance(err, StoreError):
+        return err
+    return StoreError("control_journal_late", str(err), setting=setting.value, **err.params)

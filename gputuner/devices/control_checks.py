@@ -7,6 +7,8 @@ from gputuner.model.errors import DeviceError, NoPermission, NotSupported, Usage
 
 DRIVER_TOO_OLD = "driver_too_old"
 NO_PERMISSION = "no_permission"
+LOST = "lost"
+"""The card does not answer any more."""
 
 
 def check(state: SettingState, value: Value) -> None:

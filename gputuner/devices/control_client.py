@@ -26,6 +26,7 @@ from gputuner.model.errors import (
     StoreError,
     UsageError,
 )
+from gputuner.model.readings import Scalar
 
 ANSWER_S = 60.0
 """A driver that hangs in a setter does so longer than this."""
@@ -142,6 +143,8 @@ class HelperControl:
         self._something = threading.Event()
         self._stderr: deque[str] = deque(maxlen=5)
         self._closed = False
+        self._changed: list[str] = []
+        """Cards that were to be changed: their users must hear if it is not known how they were left."""
         self._listener = threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True)
         self._second = threading.Thread(target=self._overhear, args=(self._process.stderr,), daemon=True)
         self._listener.start()
@@ -163,6 +166,7 @@ class HelperControl:
         self, card: str, setting: Setting, value: Value, *, may_forget: bool = False, for_s: float | None = None
     ) -> Applied:
         """As ``Guard.set``."""
+        self._changed += [] if card in self._changed else [card]
         done = self._ask("set", card=card, setting=setting.value, value=list(value), may_forget=may_forget, for_s=for_s)
         return from_builtins(done, Applied)
 
@@ -194,22 +198,45 @@ class HelperControl:
         return tuple(found)
 
     def close(self) -> None:
-        """Let the helper put back what it holds, and wait until it has; idempotent."""
+        """Let the helper put back what it holds, and wait until it has; idempotent.
+
+        Where it does not say that it has, that is told for each card that was to be changed.
+        """
         if self._closed:
             return
         self._closed = True
         stdin = cast("IO[bytes]", self._process.stdin)
+        with contextlib.suppress(OSError, ValueError):
+            if self._changed:
+                self._number += 1
+                stdin.write(json.dumps({"id": self._number, "verb": "bye"}).encode() + b"\n")
+                stdin.flush()
         with contextlib.suppress(OSError):
             stdin.close()
         try:
             self._process.wait(END_S)
         except subprocess.TimeoutExpired:  # a driver that hangs; as root it is not ours to kill
+            self._tell_open("control_helper_silent", seconds=END_S)
             return
         self._listener.join(END_S)
         self._second.join(END_S)
+        if not self._said_goodbye():
+            self._tell_open("control_helper_gone")
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+
+    def _tell_open(self, code: str, **params: Scalar) -> None:
+        self._told.extend(Told(code=code, card=card, params=params) for card in self._changed)
+        self._something.set()
+
+    def _said_goodbye(self) -> bool:
+        """True once the helper has answered the last request: then all that it held is put back, or told."""
+        with contextlib.suppress(queue.Empty):
+            while (answer := self._answers.get_nowait()) is not None:
+                if answer.get("id") == self._number and "done" in answer:
+                    return True
+        return False
 
     # --- lines ----------------------------------------------------------------------------------------------------
 
@@ -241,6 +268,17 @@ class HelperControl:
         return answer
 
     def _listen(self, stream: IO[bytes]) -> None:
+        try:
+            self._take(stream)
+        except (OSError, ValueError):  # a connection that was torn down ends as one that was closed
+            pass
+        finally:
+            if isinstance(self._process, SocketHelper):
+                self._process.ended.set()
+            self._answers.put(None)
+            self._something.set()
+
+    def _take(self, stream: IO[bytes]) -> None:
         for line in stream:
             try:
                 answer = json.loads(line)
@@ -254,10 +292,6 @@ class HelperControl:
                 self._something.set()
             else:
                 self._answers.put(answer)
-        if isinstance(self._process, SocketHelper):
-            self._process.ended.set()
-        self._answers.put(None)
-        self._something.set()
 
     def _overhear(self, stream: IO[bytes] | None) -> None:
         for line in stream or ():

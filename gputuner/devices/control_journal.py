@@ -12,23 +12,24 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import IO
 
 from gputuner.model.codec import decode, encode
-from gputuner.model.control import Setting, Value
+from gputuner.model.control import OWN_WAY, Setting, Value, numbers_in
 from gputuner.model.errors import CardBusy, StoreError
 
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(file: IO[str], *, look: bool = False) -> None:
+    def _lock(file: IO[str]) -> None:
         msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
 else:
     import fcntl
 
-    def _lock(file: IO[str], *, look: bool = False) -> None:
-        fcntl.flock(file.fileno(), (fcntl.LOCK_SH if look else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    def _lock(file: IO[str]) -> None:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +99,7 @@ class Journal:
 
     def entries(self, card: str) -> tuple[Entry, ...]:
         """The changes of one card that this journal may change."""
-        path = self._path(card)
-        page = self._page(path) if path.exists() else None
+        page = self._page(self._path(card))
         return page.entries if page is not None and page.card == card else ()
 
     def seen(self, card: str) -> tuple[Entry, ...]:
@@ -116,14 +116,19 @@ class Journal:
         return tuple(page for page in left if page.entries and not self._held(page.card))
 
     def _held(self, card: str) -> bool:
+        """Whether a process has the card's lock; told by the system, so that looking takes nothing from anyone."""
+        path = self._path(card).with_suffix(".lock")
         try:
-            with open(self._path(card).with_suffix(".lock"), encoding="ascii", errors="replace") as file:
-                _lock(file, look=True)
+            number = path.stat().st_ino
         except FileNotFoundError:
             return False
         except OSError:
             return True
-        return False
+        try:
+            told = Path("/proc/locks").read_text(encoding="ascii", errors="replace")
+        except OSError:  # elsewhere the system does not tell: rather no word than a false one
+            return True
+        return any(f":{number} " in line for line in told.splitlines() if "FLOCK" in line)
 
     def write(self, card: str, entries: tuple[Entry, ...]) -> None:
         """Replace a card's page, on the disk when this returns; no entries: there is no page.
@@ -136,9 +141,10 @@ class Journal:
             if not entries:
                 path.unlink(missing_ok=True)
                 return
-            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            self._make_folder()
             fresh = path.with_suffix(".new")
             with open(fresh, "wb") as file:
+                _mode(file.fileno(), 0o644)
                 file.write(encode(Page(card=card, entries=entries)))
                 file.flush()
                 os.fsync(file.fileno())
@@ -158,8 +164,11 @@ class Journal:
         """
         path = self._path(card).with_suffix(".lock")
         try:
-            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-            file = open(path, "a+", encoding="ascii", errors="replace")  # noqa: SIM115  held while a change stands
+            self._make_folder()
+            # only the owner may open it: whoever can read a file can lock it, and keep others from putting back
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            file = open(descriptor, "a+", encoding="ascii", errors="replace")  # noqa: SIM115  held while a change stands
+            _mode(descriptor, 0o600)
         except OSError as err:
             raise StoreError(
                 "control_journal", f"the journal cannot be written: {err}", path=str(self._folder), message=str(err)
@@ -176,6 +185,16 @@ class Journal:
         file.flush()
         return file.close
 
+    def _make_folder(self) -> None:
+        """The folder, which all may read whatever the umask says: others see in it what stands."""
+        if self._folder.is_dir():
+            return
+        missing = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if os.name == "posix":
+            for folder in missing if os.geteuid() == 0 else missing[:1]:
+                folder.chmod(0o755)
+
     def _path(self, card: str) -> Path:
         return self._folder / f"{hashlib.sha256(card.encode()).hexdigest()[:16]}.json"
 
@@ -187,7 +206,10 @@ class Journal:
 
     def _page(self, path: Path) -> Page | None:
         try:
-            return decode(path.read_bytes(), Page)
+            page = decode(path.read_bytes(), Page)
+            if not all(_sound(entry) for entry in page.entries):
+                raise StoreError("control_journal", "values that no setting has", path=str(path), message="")
+            return page
         except OSError:
             return None
         except StoreError:
@@ -195,6 +217,23 @@ class Journal:
                 os.replace(path, path.with_suffix(".damaged"))
             self.damaged.append(str(path))
             return None
+
+
+def _sound(entry: Entry) -> bool:
+    """False for values that this program cannot have written."""
+    count = numbers_in(entry.setting)
+    empty_too = entry.setting in OWN_WAY
+    return bool(entry.written) and all(
+        (len(value) == count and all(isfinite(number) for number in value)) or (not value and empty_too)
+        for value in (entry.found, *entry.written)
+    )
+
+
+def _mode(descriptor: int, mode: int) -> None:
+    """Set the mode whatever the umask says (POSIX); a file of somebody else stays as it is."""
+    if os.name == "posix":
+        with contextlib.suppress(PermissionError):
+            os.fchmod(descriptor, mode)
 
 
 def _flush_folder(folder: Path) -> None:

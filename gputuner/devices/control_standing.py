@@ -1,13 +1,15 @@
 """Changes that stand: putting them back, reading back, and what the journal says of them."""
 
+import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from gputuner.devices.control_actuator import Actuator
-from gputuner.devices.control_checks import spoken
+from gputuner.devices.control_checks import check, spoken
 from gputuner.devices.control_journal import Entry, Journal
-from gputuner.model.control import Setting, Told, Value, same
-from gputuner.model.errors import DeviceError, GputunerError
+from gputuner.model.control import LOCKS, Setting, Told, Value, equal, same
+from gputuner.model.errors import DeviceError, GputunerError, StoreError
 from gputuner.model.readings import Scalar
 
 READ_BACK = (0.0, 0.05, 0.2, 0.5)
@@ -40,7 +42,8 @@ class Standing:
             told: say what became of it where nothing is written.
 
         Raises:
-            DeviceError: it cannot be read or written; the entry stays.
+            DeviceError: it cannot be read or written, or does not show afterwards; the entry stays.
+            UsageError: what the journal says was found is no value that the card takes.
         """
         setting = entry.setting
         now: Value | None = None
@@ -49,33 +52,57 @@ class Standing:
         except DeviceError:
             if not live:
                 raise
-        if now is not None and same(setting, now, entry.found):
-            self.forget(card, setting, kept=entry.kept)
+        if now is not None and equal(setting, now, entry.found):
+            self._forget_softly(card, entry)
             if told and not live:
                 self._tell(Told(code="control_already_back", card=card, setting=setting))
             return False
         if now is not None and not self.intact(entry, now):
             self.drop(card, entry, "control_dropped_changed", now)
             return False
-        self._actuator.write(card, setting, entry.found)
-        reads = self.read_back(card, setting, entry.found, enforced_too=False)
-        self.forget(card, setting, kept=entry.kept)
+        if now is None and not live and entry.found:  # the driver's own way is safe to give, another value is not
+            raise DeviceError("control_unreadable", f"{setting} cannot be read", setting=setting.value)
+        if entry.found and (entry.kept or not live):  # what a file says is checked as what a person says
+            check(self._actuator.state(card, setting), entry.found)
+        self._write_back(card, setting, entry.found, now)
+        self._forget_softly(card, entry)
         if told and not live:
-            params = value_params(entry.found if reads is None else reads)
-            self._tell(Told(code="control_recovered", card=card, setting=setting, params=params))
+            code = "control_recovered_lock" if setting in LOCKS and not entry.found else "control_recovered"
+            self._tell(Told(code=code, card=card, setting=setting, params=value_params(entry.found)))
         return True
 
-    def undo(self, card: str, entry: Entry, held: Entry | None) -> None:
-        """After a failure in the midst of a change: what stood before it, or an entry that says what is open."""
+    def _write_back(self, card: str, setting: Setting, value: Value, now: Value | None) -> None:
+        """Write a value that stood before, and look that it stands again.
+
+        Raises:
+            DeviceError: refused, or the card does not show it.
+        """
+        self._actuator.write(card, setting, value)
+        apart = now is None or not same(setting, now, value)
+        self.read_back(card, setting, value, enforced_too=False, matches=same if apart else equal)
+
+    def _forget_softly(self, card: str, entry: Entry) -> None:
+        """Forget an entry; where the disk is full it stays, and the next look finds the card as it was found."""
+        with contextlib.suppress(StoreError):
+            self.forget(card, entry.setting, kept=entry.kept)
+
+    def undo(self, card: str, entry: Entry, held: Entry | None) -> bool:
+        """After a failure in the midst of a change: what stood before it; False: an entry says what is open."""
         before = held.written[-1] if held is not None else entry.found
+        now: Value | None = None
         try:
             now = self._actuator.read(card, entry.setting)
-            if now is None or not same(entry.setting, now, before):
-                self._actuator.write(card, entry.setting, before)
+            if now is None or not equal(entry.setting, now, before):
+                self._write_back(card, entry.setting, before, now)
         except DeviceError as err:
             self._tell(failed(card, entry, err))
-            return
-        self.withdraw(card, entry, held)
+            if now is not None:  # so that what the card shows is not taken for somebody else's
+                with contextlib.suppress(StoreError):
+                    self.note(card, replace(entry, written=(*entry.written, now)))
+            return False
+        with contextlib.suppress(StoreError):
+            self.withdraw(card, entry, held)
+        return True
 
     def withdraw(self, card: str, entry: Entry, held: Entry | None) -> None:
         """The change was not made: the journal is as it was before."""
@@ -84,10 +111,18 @@ class Standing:
         else:
             self.note(card, held)
 
-    def read_back(self, card: str, setting: Setting, value: Value, *, enforced_too: bool = True) -> Value | None:
+    def read_back(
+        self,
+        card: str,
+        setting: Setting,
+        value: Value,
+        *,
+        enforced_too: bool = True,
+        matches: Callable[[Setting, Value, Value], bool] = same,
+    ) -> Value | None:
         """What the card shows after a write; None: it does not tell.
 
-        ``enforced_too``: of a power limit, what the card keeps to must follow.
+        ``enforced_too``: of a power limit, what the card keeps to must follow. ``matches``: how near it must be.
 
         Raises:
             DeviceError: it shows something else, though it was given time.
@@ -101,9 +136,9 @@ class Standing:
             if reads is None:
                 return None
             enforced = self._actuator.enforced_w(card) if enforced_too and setting is Setting.POWER_LIMIT else None
-            if same(setting, reads, value) and (enforced is None or same(setting, (enforced,), value)):
+            if matches(setting, reads, value) and (enforced is None or same(setting, (enforced,), value)):
                 return reads
-        shown = reads if reads is not None and not same(setting, reads, value) else (enforced or 0.0,)
+        shown = reads if reads is not None and not matches(setting, reads, value) else (enforced or 0.0,)
         raise DeviceError(
             "control_mismatch",
             f"{setting} was set to {value}, but the card shows {shown}",

@@ -53,10 +53,25 @@ ERRORS: dict[str, str] = {
     "control_mismatch": N_(
         "The {setting} was set to {wanted}, but the card shows {shows}. It does not follow; what was found is back."
     ),
+    "control_left_changed": N_(
+        "The {setting} could neither be set nor put back to {value}: {message}. It is tried again until gputuner ends, "
+        "and at the next start of the helper; look at `control show`."
+    ),
+    "control_journal_late": N_(
+        "The {setting} was set, but the journal could not be written afterwards ({message}). What was found is back."
+    ),
+    "control_not_held": N_(
+        "The {setting} is no longer held: its time was over, or another program changed it. Nothing is kept; set it "
+        "again."
+    ),
     "control_refused": N_("The driver refused to set the {setting} (NVML error {nvml_code}); nothing was changed."),
     "control_lock_unread": N_(
         "No driver tells what the clocks are locked to. If another program has locked them, that would be lost: say "
         "--yes to go on."
+    ),
+    "control_default_takes": N_(
+        "Setting the card's own values also ends what other programs have set by hand (locks of clocks, which no "
+        "driver tells, and fans): say --yes to go on."
     ),
     "control_fan_taken": N_(
         "Another program has set the fans by hand, and they would be automatic afterwards: say --yes to go on."
@@ -81,6 +96,24 @@ TOLD: dict[str, str] = {
     "control_restored": N_("{card}: {setting} put back to {value}."),
     "control_time_over": N_("{card}: {setting} put back to {value}, its time was over."),
     "control_recovered": N_("{card}: {setting} put back to {value}; a gputuner that died had left it changed."),
+    "control_recovered_lock": N_(
+        "{card}: {setting} taken away; a gputuner that died had left it. If another program has locked the clocks "
+        "since, that lock is gone too: no driver tells it."
+    ),
+    "control_recovery_busy": N_(
+        "{card}: process {pid} changes settings of this card now, so it was not looked whether anything was left "
+        "changed."
+    ),
+    "control_recovery_locked_out": N_(
+        "{card}: what a gputuner that died had left changed could not be looked at: {message}."
+    ),
+    "control_helper_gone": N_(
+        "{card}: the helper that sets died before it said that all is put back; the next one does what is left."
+    ),
+    "control_helper_silent": N_(
+        "{card}: the helper has not ended for {seconds:s}, so it is not known whether all is put back; the driver may "
+        "hang."
+    ),
     "control_already_back": N_("{card}: {setting} had been left changed, but stands as it was found."),
     "control_dropped_boot": N_(
         "{card}: {setting} was set to {wrote} before the machine was started anew; that is gone, nothing is put back."

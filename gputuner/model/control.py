@@ -42,6 +42,15 @@ TOLERANCE: dict[Setting, float] = {
     Setting.FAN: 0.021,
 }
 """Within this a value read is the value written: drivers snap clocks to steps of 15 MHz and fans to per cents."""
+EXACT: dict[Setting, float] = {
+    Setting.POWER_LIMIT: 0.0006,
+    Setting.SM_CLOCK_LOCK: 0.5,
+    Setting.MEMORY_CLOCK_LOCK: 0.5,
+    Setting.CORE_OFFSET: 0.5,
+    Setting.MEMORY_OFFSET: 0.5,
+    Setting.FAN: 0.005,
+}
+"""Within this two values are one number to the driver: it takes mW, MHz and per cents."""
 CONFIRM_S = 15.0
 """An interactive change that nobody confirms within this time is put back."""
 MOST_HOLD_S = 7 * 86400.0
@@ -57,6 +66,11 @@ def same(setting: Setting, first: Value, second: Value) -> bool:
     if len(first) != len(second):
         return False
     return all(abs(a - b) <= TOLERANCE[setting] for a, b in zip(first, second, strict=True))
+
+
+def equal(setting: Setting, first: Value, second: Value) -> bool:
+    """True if two values are one number to the driver: so nothing has to be written to come from one to the other."""
+    return len(first) == len(second) and all(abs(a - b) <= EXACT[setting] for a, b in zip(first, second, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -212,3 +212,21 @@ def test_sudo_hands_the_helper_its_rights(there: Machine, monkeypatch: pytest.Mo
 )
 def test_bad_words_are_refused(simulated: Run, argv: tuple[str, ...], code: int) -> None:
     assert simulated(*argv)[0] == code
+
+
+def test_defaults_that_would_end_what_others_have_set_need_a_yes(there: Machine) -> None:
+    for argv in (("reset", "--default"), ("reset", "lock-clocks", "--default")):
+        code, _, err = there(*argv)
+        assert code == 2
+        assert "--yes" in err
+    assert there.writes == []
+    assert there("reset", "lock-clocks", "--default", "--yes")[0] == 0
+    assert there.writes == ["0 ResetGpuLockedClocks = 0"]
+
+
+def test_a_near_value_is_set_and_what_stands_already_is_not_called_kept(there: Machine) -> None:
+    assert there("set", "offset-core", "15", "--yes")[0] == 0
+    assert there.writes == ["0 SetClockOffsets 0 0 15 = 0"]
+    code, out, _ = there("set", "power-limit", "500", "--for", "5", "--json")
+    told = json.loads(out)["control"]
+    assert (code, told["changed"], told["kept"]) == (0, False, False)

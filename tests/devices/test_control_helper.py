@@ -57,9 +57,10 @@ def test_finish_puts_back_what_is_held_and_leaves_what_is_kept(bench: HelperBenc
 
 
 CLIENT = """
-import sys
+import signal, sys
 from gputuner.devices.control_client import HelperControl
 from gputuner.model.control import Setting
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests were started in the background
 control = HelperControl([sys.executable, "-m", "gputuner", "--helper"])
 control.set(sys.argv[1], Setting.POWER_LIMIT, (450.0,))
 control.set(sys.argv[1], Setting.FAN, (0.7,))

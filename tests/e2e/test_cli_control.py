@@ -32,9 +32,10 @@ class Machine:
     def environment(self) -> dict[str, str]:
         return {**self.program.environment(), **self.bench.environment()}
 
-    def on_terminal(self, *argv: str, says: str) -> tuple[int, str]:
-        """Exit code and all that stood on the terminal; ``says`` is typed once something is asked."""
+    def on_terminal(self, *argv: str, says: str, before: str = "") -> tuple[int, str]:
+        """Exit code and what stood on the terminal; ``before`` is typed at once, ``says`` when something is asked."""
         near, far = pty.openpty()
+        os.write(near, before.encode())
         child = subprocess.Popen(
             self.program.command("control", *argv), env=self.environment(), stdin=far, stdout=far, stderr=far
         )
@@ -68,7 +69,7 @@ def there(fake_nvml: FakeNvml, fresh: Gputuner, tmp_path: Path) -> Machine:
 
 
 def test_on_a_terminal_a_change_stays_only_if_confirmed(there: Machine) -> None:
-    code, seen = there.on_terminal("set", "power-limit", "450", says="n\n")
+    code, seen = there.on_terminal("set", "power-limit", "450", before="y\n", says="n\n")
     assert (code, there.writes) == (0, [THERE, BACK]), seen
     code, seen = there.on_terminal("set", "power-limit", "450", says="y\n")
     assert (code, there.writes[2:]) == (0, [THERE]), seen

@@ -153,3 +153,30 @@ def test_a_real_card_by_the_helper_and_drift_is_warned_of(fake_nvml: FakeNvml, t
         "0 SetClockOffsets 0 0 50 = 0",
         "0 SetClockOffsets 0 0 0 = 0",
     ]
+
+
+@pytest.mark.parametrize("then", ["dies", "dies and others change it", "others change it"])
+def test_what_was_not_put_back_is_not_told_as_restored(fake_nvml: FakeNvml, tmp_path: Path, then: str) -> None:
+    bench = HelperBench(fake_nvml, tmp_path / "journal")
+    made: list[HelperControl] = []
+    events: list[tuple[type, dict[str, object]]] = []
+
+    def start() -> HelperControl:
+        made.append(bench.start())
+        return made[-1]
+
+    class Stage:
+        open_control = staticmethod(start)
+
+    card = CardInfo(uuid=GPU, index=0, name="H200")
+    settings = Settings(Stage(), card, lambda kind, **fields: events.append((kind, fields)))
+    assert isinstance(settings.apply(Set(setting=Setting.POWER_LIMIT, value=(450.0,))), Done)
+    if "dies" in then:
+        made[0]._process.kill()
+        made[0]._process.wait()
+    if "others" in then:
+        bench.fake.meddle("nvmlDeviceGetPowerManagementLimit", 320_000)
+    assert settings.end() is (then == "dies")
+    changed = [fields["new"] for kind, fields in events if kind is SettingChanged]
+    assert changed == ([450.0, 500.0] if then == "dies" else [450.0])
+    assert bench.pages() == ()

@@ -74,6 +74,7 @@ class NvmlControl:
         self._binding = binding or load()
         self._binding.start(INIT_NO_GPUS)
         self._handles: dict[str, Any] = {}
+        self._fan_counts: dict[str, int] = {}
         self._cards: tuple[CardControl, ...] = ()
         self._find()
 
@@ -94,6 +95,9 @@ class NvmlControl:
                 continue
             persistent = self._binding.ask("nvmlDeviceGetPersistenceMode", handle)
             self._handles[info.uuid] = handle
+            fans = self._binding.ask("nvmlDeviceGetNumFans", handle)
+            if type(fans) is not Failed and fans > 0:
+                self._fan_counts[info.uuid] = fans
             found.append(
                 CardControl(
                     uuid=info.uuid,
@@ -165,10 +169,15 @@ class NvmlControl:
         if setting in _OFFSET_TYPES:
             self._write_offset(card, setting, round(value[0]))
             return
+        failed: DeviceError | None = None
         for name, arguments in self._calls(card, setting, value):
             answer = self._ask(card, name, *arguments)
             if isinstance(answer, Failed):
-                raise _refused(answer.code, setting, card)
+                failed = failed or _refused(answer.code, setting, card)
+                if value:
+                    break  # giving the driver its own way is tried for every fan
+        if failed is not None:
+            raise failed
 
     def heat(self, card: str) -> Heat:
         """Core temperature and slowdown threshold; never raises."""
@@ -245,13 +254,19 @@ class NvmlControl:
             return now if isinstance(now, Failed) else pair
         return now, pair[0], pair[1]
 
-    def _fans(self, card: str) -> int:
+    def _fans(self, card: str) -> int | Failed:
+        """How many fans; told once, a card has them for good, whatever a later call says."""
+        if card in self._fan_counts:
+            return self._fan_counts[card]
         count = self._ask(card, "nvmlDeviceGetNumFans")
-        return 0 if isinstance(count, Failed) else count
+        if not isinstance(count, Failed) and count > 0:
+            self._fan_counts[card] = count
+        return count
 
     def _fan(self, card: str) -> SettingState:
-        if not self._fans(card):
-            return SettingState(setting=Setting.FAN, default=(), reason="not_supported")
+        count = self._fans(card)
+        if isinstance(count, Failed) or not count:
+            return SettingState(setting=Setting.FAN, default=(), reason=_reason(count) or "not_supported")
         pair = self._ask(card, "nvmlDeviceGetMinMaxFanSpeed")
         if isinstance(pair, Failed):
             return SettingState(setting=Setting.FAN, default=(), reason=_reason(pair))
@@ -259,9 +274,12 @@ class NvmlControl:
         return SettingState(setting=Setting.FAN, now=now, default=(), low=pair[0] / 100, high=pair[1] / 100)
 
     def _fan_now(self, card: str) -> Value | None:
-        """Empty while every fan is automatic; else the highest speed that one was set to; None: not told."""
+        """Empty while every fan is automatic; else the highest speed that one was set to; None: not told, or no fan."""
         speeds: list[float] = []
-        for fan in range(self._fans(card)):
+        count = self._fans(card)
+        if isinstance(count, Failed) or not count:
+            return None
+        for fan in range(count):
             policy = self._ask(card, "nvmlDeviceGetFanControlPolicy_v2", fan)
             if isinstance(policy, Failed):
                 return None
@@ -276,7 +294,11 @@ class NvmlControl:
     # --- calls ----------------------------------------------------------------------------------------------------
 
     def _calls(self, card: str, setting: Setting, value: Value) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The calls that write a value (offsets have a structure of their own), in their order."""
+        """The calls that write a value (offsets have a structure of their own), in their order.
+
+        Raises:
+            DeviceError: nobody tells how many fans there are.
+        """
         match setting:
             case Setting.POWER_LIMIT:
                 yield "nvmlDeviceSetPowerManagementLimit", (round(value[0] * MILLI),)
@@ -284,7 +306,10 @@ class NvmlControl:
                 setter, reset = _LOCK_CALLS[setting]
                 yield (setter, tuple(round(mhz) for mhz in value)) if value else (reset, ())
             case _:
-                for fan in range(self._fans(card)):
+                count = self._fans(card)
+                if isinstance(count, Failed) or not count:
+                    raise _refused(count.code if isinstance(count, Failed) else Code.NOT_SUPPORTED, setting, card)
+                for fan in range(count):
                     if value:
                         yield "nvmlDeviceSetFanSpeed_v2", (fan, round(value[0] * 100))
                     else:
