@@ -65,18 +65,18 @@ def contention_result(theme: Theme) -> ResultView:
 
 
 def figure_words(point: Point, *, with_mode: bool = True) -> str:
-    """What a figure is of: what tells it from the next one first, then the mix, the kind of figure and the mode."""
+    """What a figure is of: what tells it from the next one first, then the mix it ran in and the kind of figure."""
     params = point.params
     mix, mode = str(params.get("mix", "")), str(params.get("mode", ""))
     parts = [words.cause(str(params["cause"]))] if "cause" in params else []
-    if point.workload != mix:
-        parts.append(job_of(point))
-    if mix:
-        parts.append(words.mix(mix) if point.workload == mix else _("in {mix}").format(mix=words.mix(mix)))
+    whole = bool(mix) and point.workload == mix
+    parts.append(words.mix(mix) if whole else job_of(point))
+    parts.append(words.mode(mode) if mode and with_mode else "")
+    if mix and not whole:
+        parts.append(_("in {mix}").format(mix=words.mix(mix)))
     parts.append(sentences.metric(point.metric))
     if not mix:
         told = {name: params[name] for name in ("phase",) if name in params}
         parts.append(sentences.settings(told))
-    parts.append(words.mode(mode) if mode and with_mode else "")
     parts.append(_("beside an idle partner") if params.get("null") else "")
     return listed(parts)
