@@ -8,6 +8,10 @@ MOST_WORD, MOST_WORDS = 60, 40
 """Longest word, and most words, of a command as it is told."""
 HIDDEN = "***"
 _SECRET = re.compile(r"(key|token|secret|passw|pwd|credential|auth)", re.IGNORECASE)
+_SECRET_INSIDE = re.compile(
+    r"([\w-]*(?:key|token|secret|passw|pwd|credential|auth)[\w-]*)(\s*[=:]\s*|\s+)([^\s;&|]+)", re.IGNORECASE
+)
+"""In a word that holds a command line of its own, as that of ``sh -c``."""
 _USER_IN_URL = re.compile(r"(://)[^/@\s]+@")
 
 
@@ -19,6 +23,16 @@ def told_command(argv: Sequence[str]) -> tuple[str, ...]:
         told.append(HIDDEN if hide else _told_word(word))
         hide = word.startswith("-") and "=" not in word and bool(_SECRET.search(word))
     return (*told, "…") if len(argv) > MOST_WORDS else tuple(told)
+
+
+def without_secrets(argv: Sequence[str]) -> tuple[str, ...]:
+    """A whole command for its owner: only secrets are left out, and bytes that are no UTF-8 are written out."""
+    told: list[str] = []
+    hide = False
+    for word in argv:
+        told.append(HIDDEN if hide else _hidden(word).encode("utf-8", "backslashreplace").decode("utf-8"))
+        hide = word.startswith("-") and "=" not in word and bool(_SECRET.search(word))
+    return tuple(told)
 
 
 def told_line(words: Sequence[str]) -> str:
@@ -39,7 +53,19 @@ def _quoted(word: str) -> str:
     return f'"{word}"' if "'" in word else f"'{word}'"
 
 
+def _hidden(word: str) -> str:
+    """A word without the secrets in it."""
+    if any(sign.isspace() for sign in word):
+        word = _SECRET_INSIDE.sub(rf"\1\2{HIDDEN}", word)
+    name, equals, _value = word.partition("=")
+    if equals and _SECRET.search(name) and not any(sign.isspace() for sign in name):
+        return f"{name}={HIDDEN}"
+    return _USER_IN_URL.sub(r"\1", word)
+
+
 def _told_word(word: str) -> str:
+    if any(sign.isspace() for sign in word):
+        word = _SECRET_INSIDE.sub(rf"\1\2{HIDDEN}", word)
     name, equals, value = word.partition("=")
     if equals and _SECRET.search(name):
         return f"{name}={HIDDEN}"

@@ -13,7 +13,7 @@ def job(entry: Job) -> document.Json:
     return {
         "id": entry.id,
         "name": entry.name,
-        "command": list(entry.command),
+        "command": list(entry.whole or entry.command),
         "folder": entry.folder,
         "state": entry.state.value,
         "reason": _reason(entry.reason, words.reason(entry)),

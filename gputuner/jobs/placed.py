@@ -21,6 +21,9 @@ from gputuner.model.jobs import JobState, OnReboot, Reason
 
 CLAIM_S = 60.0
 """A start that nobody has claimed for so long is taken back, though its supervisor may still be coming up."""
+QUICK_S = 10.0
+"""What failed sooner than this after its start is not tried again at once: what was missing then is missing still."""
+MOST_PAUSE_S = 300.0
 MOST_UNCLAIMED = 3
 """So often a job's supervisor may fail to come up before the job is told to have failed."""
 _COLUMNS = (
@@ -200,11 +203,22 @@ def try_again(store: JobStore, job_id: int) -> bool:
     """Let a failed job wait again if its owner allows one more try; after memory ran out it then gets a card alone."""
     with store.writing() as connection:
         row = connection.execute(
-            "SELECT reason FROM jobs WHERE id = ? AND state = 'failed' AND failures <= retries", (job_id,)
+            "SELECT reason, failures, ended - started FROM jobs WHERE id = ? AND state = 'failed' "
+            "AND failures <= retries",
+            (job_id,),
         ).fetchone()
         if row is None:
             return False
         if row[0] is not None and '"out_of_memory"' in row[0]:
             connection.execute("UPDATE jobs SET alone = 1 WHERE id = ?", (job_id,))
         requeue(connection, job_id)
+        if row[2] is not None and row[2] < QUICK_S:
+            connection.execute(
+                "UPDATE jobs SET waiting_since = ? WHERE id = ?", (time.time() + pause_s(int(row[1])), job_id)
+            )
     return True
+
+
+def pause_s(failures: int) -> float:
+    """Seconds until a job that failed so often is tried again: 1, 2, 4 … 300."""
+    return min(MOST_PAUSE_S, 2.0 ** min(failures - 1, 16))

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
+from gputuner.analysis.told_command import without_secrets
 from gputuner.jobs.claims import log_path
 from gputuner.model.jobs import Job, JobState, Needs, NeedSource, OnReboot, Reason
 from gputuner.model.readings import Scalar
 
 COLUMNS = (
-    "id, name, told, folder, priority, memory_bytes, cards_wanted, minutes, need_source, alone, share, pinned, label, "
-    "after, retries, timeout_s, start_within_s, on_reboot, array_id, array_index, state, attempt, cards, "
+    "id, name, command, told, folder, priority, memory_bytes, cards_wanted, minutes, need_source, alone, share, pinned, "
+    "label, after, retries, timeout_s, start_within_s, on_reboot, array_id, array_index, state, attempt, cards, "
     "reserved_bytes, reason, added, waiting_since, started, ended, pid, command_pid, exit_code, used_bytes, "
     "peak_bytes, tail"
 )
@@ -26,6 +27,7 @@ def job_of(row: sqlite3.Row, data_dir: Path) -> Job:
         id=row["id"],
         name=row["name"],
         command=tuple(json.loads(row["told"])),
+        whole=without_secrets(json.loads(row["command"])),
         folder=row["folder"],
         needs=needs_of(row),
         state=JobState(row["state"]),

@@ -25,6 +25,8 @@ class _Waiting:
     candidate: Candidate
     after: tuple[int, ...]
     gives_up_unix_s: float | None
+    not_before_unix_s: float
+    """It failed soon after a start; so long it waits before the next."""
 
 
 class WaitingLine:
@@ -37,6 +39,7 @@ class WaitingLine:
         self._all: tuple[_Waiting, ...] = ()
         self._limited: tuple[_Waiting, ...] = ()
         self._after: tuple[_Waiting, ...] = ()
+        self._early: tuple[_Waiting, ...] = ()
         self._ended_at: int | None = None
         self._line: Line | None = None
         self._blocked: dict[int, Reason] = {}
@@ -58,13 +61,15 @@ class WaitingLine:
     def line(self) -> Line:
         """Those whose dependencies are done, in their order."""
         line, ended = self._facts()
+        now = time.time()
         changed = line != self._read_at or self._line is None
+        changed |= any(each.not_before_unix_s <= now for each in self._early)
         if changed:
             self._read()
             self._read_at = line
         if changed or (self._after and ended != self._ended_at):
             self._ended_at = ended
-            blocked = self._after_others()
+            blocked = self._after_others() | {each.candidate.id: Reason(code="failed_soon") for each in self._early}
             if self._line is None or blocked.keys() != self._blocked.keys():
                 self._line = Line(each.candidate for each in self._all if each.candidate.id not in blocked)
             self._blocked = blocked
@@ -120,10 +125,13 @@ class WaitingLine:
                 candidate=Candidate(id=row["id"], needs=needs_of(row), array_id=row["array_id"]),
                 after=numbers(row["after"]),
                 gives_up_unix_s=None if row["start_within_s"] is None else row["waiting_since"] + row["start_within_s"],
+                not_before_unix_s=row["waiting_since"],
             )
             for row in found
         )
         self._after = tuple(sorted((each for each in self._all if each.after), key=lambda each: each.candidate.id))
+        now = time.time()
+        self._early = tuple(each for each in self._all if each.not_before_unix_s > now)
         self._limited = tuple(each for each in self._all if each.gives_up_unix_s is not None)
 
     def _after_others(self) -> dict[int, Reason]:

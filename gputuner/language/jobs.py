@@ -54,6 +54,7 @@ _REASONS: dict[str, str] = {
     "unsupervised_gone": N_("Its supervisor was killed and it has ended since; `queue run` writes that down."),
     "supervisor_failed": N_("Its supervisor did not come up; see {log}."),
     "waited_too_long": N_("It had not started within the time allowed."),
+    "failed_soon": N_("It failed soon after its start, so it is tried again after a pause that grows each time."),
     "disk_full": N_(
         "There is no room left for {path}: nothing starts, and no end is written down, before there is some again."
     ),

@@ -123,6 +123,8 @@ class Job:
     folder: str
     needs: Needs
     state: JobState
+    whole: tuple[str, ...] = ()
+    """All words for their owner, without secrets."""
     name: str = ""
     priority: int = 0
     after: tuple[int, ...] = ()

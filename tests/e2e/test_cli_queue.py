@@ -124,6 +124,10 @@ def test_nothing_secret_is_told(here, monkeypatch):
     told = here("queue", "list", "--json").out + here("queue", "list", "--all").out
     assert "hush" not in told
     assert "***" in told
+    long = "x" * 100
+    added = here("queue", "add", "--memory", "0.1", "--json", "--", "sh", "-c", f"export A=1 HF_TOKEN=hush {long}")
+    assert added.jobs[2]["command"] == ["sh", "-c", f"export A=1 HF_TOKEN=*** {long}"]
+    assert "hush" not in here("queue", "list").out
 
 
 def test_simulated_cards_share_out_a_list(here):

@@ -1,9 +1,11 @@
 """What a runner finds of jobs that another one placed: adopted, lost, interrupted, taken back."""
 
 import signal
+import time
 
-from gputuner.jobs.placed import read_placed, rerun_interrupted, settle
+from gputuner.jobs.placed import pause_s, read_placed, rerun_interrupted, settle, try_again
 from gputuner.jobs.processes import boot_id, lives, start_mark
+from gputuner.jobs.waiting import WaitingLine
 from gputuner.model.jobs import JobState, OnReboot
 
 SH = ("/bin/sh", "-c")
@@ -124,3 +126,33 @@ def test_after_a_reboot_it_reruns_only_if_its_owner_wants_that(queue):
     assert rerun_interrupted(queue.store) == (number,)
     assert queue.store.job(number).state is JobState.WAITING
     assert rerun_interrupted(queue.store) == ()
+
+
+def test_what_fails_soon_is_tried_again_after_growing_pauses(queue):
+    number = queue.add("no-such-program", retries=9)
+    pauses = []
+    for failures in (1, 2, 3):
+        now = time.time()
+        queue.store.connection.execute(
+            "UPDATE jobs SET state = 'failed', failures = ?, started = ?, ended = ? WHERE id = ?",
+            (failures, now, now, number),
+        )
+        assert try_again(queue.store, number)
+        pauses.append(queue.store.job(number).waiting_since_unix_s - now)
+        line = WaitingLine(queue.store)
+        assert line.line().candidates == ()
+        line.tell(())
+        assert queue.store.job(number).reason.code == "failed_soon"
+    assert pauses[0] < pauses[1] < pauses[2]
+    assert [round(pause_s(each)) for each in (1, 2, 4, 99)] == [1, 2, 8, 300]
+    queue.store.connection.execute("UPDATE jobs SET waiting_since = ? WHERE id = ?", (time.time() - 1.0, number))
+    assert len(WaitingLine(queue.store).line().candidates) == 1
+
+
+def test_what_ran_long_is_tried_again_at_once(queue):
+    number = queue.add("train", retries=1)
+    queue.store.connection.execute(
+        "UPDATE jobs SET state = 'failed', failures = 1, started = 0, ended = 3600 WHERE id = ?", (number,)
+    )
+    assert try_again(queue.store, number)
+    assert queue.store.job(number).waiting_since_unix_s <= time.time()
