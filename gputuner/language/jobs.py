@@ -181,7 +181,7 @@ def note(entry: RunnerNote) -> str:
             return fill(N_("Job {job} starts: {command}"), named)
         case NoteKind.ENDED | NoteKind.INTERRUPTED:
             took = None if None in (job.started_unix_s, job.ended_unix_s) else _took(job)
-            return fill(N_("Job {job} {how} after {took:s}."), {**named, "how": ended(job).rstrip(".。"), "took": took})
+            return fill(N_("Job {job} ended after {took:s}: {how}"), {**named, "how": ended(job), "took": took})
         case NoteKind.TRIED_AGAIN:
             return fill(N_("Job {job} waits to be tried again."), named)
         case NoteKind.GREW:
