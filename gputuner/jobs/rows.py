@@ -13,8 +13,8 @@ from gputuner.model.readings import Scalar
 
 COLUMNS = (
     "id, name, command, told, folder, priority, memory_bytes, cards_wanted, minutes, need_source, alone, share, "
-    "pinned, label, after, retries, timeout_s, start_within_s, on_reboot, array_id, array_index, state, attempt, cards, "
-    "reserved_bytes, reason, added, waiting_since, started, ended, pid, command_pid, exit_code, used_bytes, "
+    "pinned, label, after, retries, timeout_s, start_within_s, on_reboot, array_id, array_index, state, attempt, "
+    "cards, reserved_bytes, reason, added, waiting_since, started, ended, pid, command_pid, exit_code, used_bytes, "
     "peak_bytes, tail"
 )
 NOTHING = "[]"

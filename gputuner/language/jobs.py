@@ -181,7 +181,8 @@ def note(entry: RunnerNote) -> str:
             return fill(N_("Job {job} starts: {command}"), named)
         case NoteKind.ENDED | NoteKind.INTERRUPTED:
             took = None if None in (job.started_unix_s, job.ended_unix_s) else _took(job)
-            return fill(N_("Job {job} ended after {took:s}: {how}"), {**named, "how": ended(job), "took": took})
+            how = ended(job).rstrip(".。")
+            return fill(N_("Job {job} ended after {took:s}: {how}."), {**named, "how": how, "took": took})
         case NoteKind.TRIED_AGAIN:
             return fill(N_("Job {job} waits to be tried again."), named)
         case NoteKind.GREW:
