@@ -387,3 +387,28 @@ def test_steps_that_lie_apart_are_measured_longer_or_left_out(lab):
     assert never.perform(sensitivities(of, jobs[:1], "processes")) is None
     assert not [p for p in never.points if p.metric.startswith("pressure_")]
     assert {w.code for w in never.warned} == {"contend_probe_apart"}
+
+
+class Weak(Divided):
+    """Notes a product of 1 GFLOP an iteration: far below what an H200 can."""
+
+    def run(self, step):
+        done = super().run(step)
+        return replace(done, trials=tuple(replace(trial, work={"flop": 1e9}) for trial in done.trials))
+
+
+def test_a_probe_far_below_the_peak_says_so_where_it_never_pauses(lab):
+    of, jobs = laboratory(lab)
+    performer = Weak("mps")
+    performer.perform(sensitivities(of, jobs[:1], "mps"))
+    weak = [w for w in performer.warned if w.code == "contend_probe_weak"]
+    assert "sm" in {w.params["probe"] for w in weak}
+    assert all(0.0 < w.params["share"] < 0.8 for w in weak)
+    told = {
+        (p.params["probe"], p.params["dial"]): p.extra.get("probe_share_of_peak")
+        for p in performer.points
+        if p.metric == "pressure_sensitivity"
+    }
+    assert told["sm", 1.0] is not None
+    assert told["sm", 0.25] is None, "with pauses it cannot reach the peak"
+    assert told["l2", 1.0] is None, "no peak is known"
