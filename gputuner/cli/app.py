@@ -77,7 +77,10 @@ def build_app() -> App:
     app.command(group)
     jobs = _app("queue", _(queue.ABOUT), len(COMMANDS) + 1)
     for order, (name, command, about) in enumerate(queue.COMMANDS):
-        jobs.command(command, name=name, help=_(about), sort_key=order, usage=queue.USAGE.get(name))
+        manner = manual.Manual(queue.help_of(name))
+        jobs.command(
+            command, name=name, help=_(about), sort_key=order, usage=queue.USAGE.get(name), help_formatter=manner
+        )
     app.command(jobs)
     settings = _app("control", _(control.ABOUT), len(COMMANDS) + 2)
     for order, (name, command, about) in enumerate(control.COMMANDS):

@@ -6,6 +6,8 @@ from gputuner.cli.layout import GAP, width, wrapped_lines
 from gputuner.language.words import N_, _
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cyclopts.help import HelpEntry, HelpPanel
     from rich.console import Console, ConsoleOptions
 
@@ -20,15 +22,20 @@ WIDEST = 110
 
 
 class Manual:
-    """Renders what cyclopts tells of a command."""
+    """Renders what cyclopts tells of a command; common options that mean something else to it have its own words."""
+
+    def __init__(self, own: "Mapping[str, str | None] | None" = None) -> None:
+        """``own``: what a command says of an option; None: nothing, since it has no use for it."""
+        self._own = own or {}
 
     def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
         """One panel: its title and an entry a line."""
-        if not panel.entries:
+        entries = [entry for entry in panel.entries if self._own.get(_name(entry), "") is not None]
+        if not entries:
             return
         console.print(f"{_(str(panel.title))}:", style="bold", markup=False, highlight=False)
-        for entry in panel.entries:
-            _print(console, _entry(entry, min(console.width, WIDEST)))
+        for entry in entries:
+            _print(console, _entry(entry, min(console.width, WIDEST), self._own.get(_name(entry))))
         console.print()
 
     def render_usage(self, console: "Console", options: "ConsoleOptions", usage: Any) -> None:
@@ -43,9 +50,14 @@ class Manual:
             _print(console, f"{wrapped(_(text), min(console.width, WIDEST), 0)}\n")
 
 
-def _entry(entry: "HelpEntry", columns: int) -> str:
+def _name(entry: "HelpEntry") -> str:
+    """The first name of an option, without what stands behind it."""
+    return next((label.split(" ")[0] for label in entry.display_labels_with_metavar), "")
+
+
+def _entry(entry: "HelpEntry", columns: int, own: str | None) -> str:
     names = ", ".join(entry.display_labels_with_metavar)
-    return entry_lines(names, _(_plain(entry.description).strip()), columns)
+    return entry_lines(names, _(own or _plain(entry.description).strip()), columns)
 
 
 def entry_lines(names: str, about: str, columns: int) -> str:

@@ -216,6 +216,23 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
 )
 """Name, function, one line of help."""
 USAGE = {"add": "gputuner --cli queue add [OPTIONS] -- COMMAND [ARGS...]"}
+_NEVER = ("--dry-run", "--replay", "--python")
+_NOT_HERE = ("--gpu", "--share", "--memory-cap", "--minutes", "--simulate")
+"""Common options without a use: to all commands of the queue, and to those that neither add nor serve."""
+_GPU = N_("Cards by UUID, unique UUID prefix, PCI bus id or display index, with commas: no others; by default all.")
+
+
+def help_of(name: str) -> dict[str, str | None]:
+    """What ``--help`` of a command says of the common options; None: they have no use there."""
+    own: dict[str, str | None]
+    match name:
+        case "add":
+            own = {"--gpu": _GPU, "--minutes": queue_add.MINUTES_HELP, "--share": queue_add.SHARE_HELP}
+        case "run":
+            own = {"--gpu": _GPU, "--minutes": None, "--share": queue_run.SHARE_HELP}
+        case _:
+            own = dict.fromkeys(_NOT_HERE)
+    return {**own, **dict.fromkeys(_NEVER)}
 
 
 def _opened(options: Options) -> "Queue":

@@ -24,6 +24,8 @@ from gputuner.model.jobs import Job, Needs, NeedSource, OnReboot, QueueCard, Req
 
 ABOUT = N_("Put a command into the line; it starts when a card has room for it.")
 COMMAND = N_("What to run, after --: a program and its own options.")
+MINUTES_HELP = N_("How many minutes it is expected to run; a shorter job may pass while another waits for room.")
+SHARE_HELP = N_("It may stand beside jobs whose effect on it was never measured, if they may too.")
 MEMORY_GIB = (0.0, 16384.0)
 CARDS = (1, 64)
 MINUTES = (0.01, 366 * 24 * 60.0)

@@ -21,6 +21,7 @@ from gputuner.model.events import Outcome
 from gputuner.model.jobs import ENDED, Job, JobState, NoteKind, RunnerNote
 
 ABOUT = N_("Serve the queue: start jobs when cards have room, until stopped.")
+SHARE_HELP = N_("Let jobs stand together that were never measured together.")
 SLOTS = (1, 1024)
 SLOWDOWN = (1.0, 100.0)
 _QUIET_WAITS = frozenset({"slots", "behind", "card_taken"})

@@ -118,6 +118,17 @@ def test_bad_input_is_refused_in_words(words, said, here):
     assert "Traceback" not in answer.err
 
 
+def test_help_says_what_common_options_mean_to_the_queue(here):
+    told = " ".join(here("queue", "add", "--help").out.split())
+    assert "expected to run" in told
+    assert "never measured, if they may too" in told
+    assert "Experiments:" not in told
+    assert "--dry-run" not in told
+    told = here("queue", "list", "--help").out
+    assert "--minutes" not in told
+    assert "--json" in told
+
+
 def test_nothing_secret_is_told(here, monkeypatch):
     monkeypatch.setenv("QUEUE_SECRET", "hush-environment")
     here("queue", "add", "--memory", "0.1", "--", "train", "--token", "hush-word")
