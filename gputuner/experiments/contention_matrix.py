@@ -27,6 +27,7 @@ from gputuner.experiments.contention_activity import activities, activity_cost
 from gputuner.experiments.contention_causes import causes
 from gputuner.experiments.contention_measure import Lab, Runnable
 from gputuner.experiments.contention_pressure import END_S, sensitivities, sensitivities_cost
+from gputuner.experiments.tune_training import skipped
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Mode, Step, StepResult
@@ -81,7 +82,10 @@ def matrix(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, St
     ordered = pairs_in_order(distinct)
     for number, pair in enumerate(ordered):
         cost_s = quick.round_s(pair, fresh=False)
-        if mode in quick.refused or not quick.course.fits(cost_s, keep_s):
+        if mode in quick.refused:
+            break
+        if not quick.course.fits(cost_s, keep_s):
+            yield from skipped(quick.course, "contend_pairs", cost_s * (len(ordered) - number))
             break
         yield from quick.round(pair, mode, ahead=2, last=number + 1 == len(ordered))
     if mode in quick.refused:

@@ -44,6 +44,7 @@ PHASES: dict[str, str] = {
 }
 STAGES: dict[str, str] = {
     "contend_mix": N_("more jobs at once"),
+    "contend_pairs": N_("the other pairs"),
     "contend_tuned": N_("the best batch of a job alone"),
 }
 WARNINGS: dict[str, str] = {

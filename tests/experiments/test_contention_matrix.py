@@ -201,6 +201,7 @@ def test_where_time_is_short_pairs_that_did_not_run_are_predicted(lab):
     told = [p for p in performer.points if p.metric == "co_run_predicted" and "measured" not in p.extra]
     assert told
     assert ran
+    assert [w.params["stage"] for w in performer.warned if w.code == "stage_skipped"] == ["contend_pairs"]
     assert all(p.params["model"] == "pressure" and p.value >= 1.0 for p in told)
     assert of.course.spent_s <= of.course.context.budget_s
 
