@@ -60,7 +60,7 @@ def test_a_sweep_goes_from_a_quarter_mebibyte_to_its_largest_in_half_octaves(dev
     assert footprints[-1] == 12 << 20
     assert len(footprints) == 9
     assert all(part.work["bytes"] == part.params["bytes"] for part in parts)
-    assert all(part.t0_ns < part.t1_ns and len(part.iteration_s) >= 3 for part in parts)
+    assert all(part.t0_ns < part.t1_ns and part.iteration_s for part in parts)
 
 
 def test_a_sweep_that_is_stopped_keeps_what_it_has(device):
