@@ -25,7 +25,8 @@ PRODUCT = "matmul"
 PRODUCT_N, CPU_N = 8192, 1024
 SETTLE_S, SETTLE_SHARE = 60.0, 0.1
 REST_S = 30.0
-CHUNK_S = 20.0
+CHUNK_S, LEAST_CHUNK_S, CHUNK_SHARE = 60.0, 20.0, 0.1
+"""Seconds of load in one piece: the fewer pauses between pieces the better, but a short test needs several looks."""
 WARM_S = 0.5
 """Heating up is what is measured."""
 LOOK_S = 60.0
@@ -74,6 +75,11 @@ class Cooling:
     def recipe(self) -> str:
         """The user's recipe; empty for what is built in."""
         return "" if self.load == PRODUCT else parse_job(self.load).recipe
+
+    @property
+    def chunk_s(self) -> float:
+        """Seconds of load in one piece."""
+        return min(CHUNK_S, max(LEAST_CHUNK_S, CHUNK_SHARE * self.minutes * 60.0))
 
     def expected_s(self) -> float:
         """The time budget."""
@@ -126,13 +132,13 @@ class _Test:
         work = self._work()
         cool_s = min(COOL_S, COOL_SHARE * spec.minutes * 60.0)
         looked_s = 0.0
-        while course.fits(CHUNK_S + CHUNK_COST_S, cool_s):
-            result = yield from course.attempt(work, CHUNK_S + CHUNK_COST_S)
+        while course.fits(spec.chunk_s + CHUNK_COST_S, cool_s):
+            result = yield from course.attempt(work, spec.chunk_s + CHUNK_COST_S)
             if not isinstance(result, Done) or not result.trials:
                 yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
                 return
             self._keep(result)
-            if self._load_s - looked_s >= LOOK_S:
+            if self._load_s - looked_s >= LOOK_S - WARM_S:
                 looked_s = self._load_s
                 yield from self._look()
                 if ended([each.forecast for each in self._looks]):
@@ -158,15 +164,15 @@ class _Test:
         spec, context = self._spec, self._course.context
         if spec.load != PRODUCT:
             job = parse_job(spec.load).on(context, spec.folder)
-            work = job.work("cooling_load", CHUNK_S, warmup_s=WARM_S)
+            work = job.work("cooling_load", spec.chunk_s, warmup_s=WARM_S)
         else:
             product = MatmulSpec(precision=training_order(context)[0], n=PRODUCT_N)
             work = Work(
                 label="cooling_load",
                 workload="matmul",
                 params=product.params(),
-                measure_s=CHUNK_S,
-                budget_s=4.0 * CHUNK_S,
+                measure_s=spec.chunk_s,
+                budget_s=4.0 * spec.chunk_s,
                 warmup_s=WARM_S,
             )
         return replace(work, traced=True)

@@ -52,7 +52,8 @@ def test_c071_a_holder_that_idles_is_named_with_how_long():
 def test_how_a_job_ended():
     failed = job(JobState.FAILED, reason=Reason(code="out_of_memory"), started_unix_s=10.0, ended_unix_s=20.0)
     assert words.ended(failed) == "failed: It ran out of memory."
-    assert words.note(RunnerNote(kind=NoteKind.ENDED, job=failed)) == "Job 3 ended after 10 s: failed: It ran out of memory."
+    told = words.note(RunnerNote(kind=NoteKind.ENDED, job=failed))
+    assert told == "Job 3 ended after 10 s: failed: It ran out of memory."
     assert words.ended(job()) == ""
 
 
