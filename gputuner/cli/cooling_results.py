@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gputuner.cli import document, results
-from gputuner.cli.again import advise_command
+from gputuner.cli import document, result_parts
 from gputuner.cli.experiment import Finished, run_document
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -22,19 +21,14 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
         document.write(run_document(origin, name, ended), output.out)
         return
     for each in ended:
-        found = each.found
-        for title, table in (
-            (_("How the forecast closed"), cooling.looks_table(found.points)),
-            (_("The cooler"), cooling.table(found.points)),
-        ):
-            if table.rows:
-                output.heading(title)
-                output.show(table)
-        if found.points or found.exit_code == 0:
-            more = advise_command(options, found.run_id)
-            results.show_advice(output, found.advice, command=more, model="", tries=None)
-            results.show_questions(output, found.questions, options)
-        results.show_end(output, found.outcome, origin, each.path)
+        points = each.found.points
+        tables = (
+            (_("How the forecast closed"), cooling.looks_table(points)),
+            (_("The cooler"), cooling.table(points)),
+        )
+        result_parts.show_tables(output, tables)
+        result_parts.show_judgement(output, each, options)
+        result_parts.show_end(output, each, origin)
 
 
 def show_comparison(output: Output, found: "CoolingCompared") -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from gputuner.cli import document, results
-from gputuner.cli.again import advise_command
+from gputuner.cli import document, result_parts
 from gputuner.cli.experiment import Finished, run_document
 from gputuner.cli.health import told_verdict
 from gputuner.cli.options import Options
@@ -32,15 +31,13 @@ def tell(
 
 def _show(output: Output, each: Finished, options: Options, origin: Origin) -> None:
     points = each.found.points
-    for title, table in (
+    tables = (
         (_("Video memory"), health.memory_table(points)),
         (_("Products, bit for bit"), health.burn_table(points)),
         (_("Against the sheet"), health.identity_table(points)),
         (_("Stages"), health.stages_table(points)),
-    ):
-        if table.rows:
-            output.heading(title)
-            output.show(table)
+    )
+    result_parts.show_tables(output, tables)
     for line in health.memory_lines(points):
         output.line(line)
     output.heading(_("Verdict"))
@@ -48,9 +45,5 @@ def _show(output: Output, each: Finished, options: Options, origin: Origin) -> N
     for point in points:
         if point.metric == "identity_verdict":
             output.line(_("Identity: {verdict}.").format(verdict=health.identity(point)))
-    found = each.found
-    if points or found.exit_code == 0:
-        more = advise_command(options, found.run_id)
-        results.show_advice(output, found.advice, command=more, model="", tries=None)
-        results.show_questions(output, found.questions, options)
-    results.show_end(output, found.outcome, origin, each.path)
+    result_parts.show_judgement(output, each, options)
+    result_parts.show_end(output, each, origin)

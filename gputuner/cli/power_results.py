@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from gputuner.cli import document, results
-from gputuner.cli.again import advise_command
+from gputuner.cli import document, result_parts
 from gputuner.cli.experiment import Finished, run_document
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -18,21 +17,17 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
         document.write(run_document(origin, name, ended), output.out)
         return
     for each in ended:
-        found = each.found
-        for title, table in (
-            (_("What was visited"), power.table(found.points)),
-            (_("What it says"), power.answers_table(found.points)),
-        ):
-            if table.rows:
-                output.heading(title)
-                output.show(table)
-        for line in power.lines(found.points):
+        points = each.found.points
+        tables = (
+            (_("What was visited"), power.table(points)),
+            (_("What it says"), power.answers_table(points)),
+        )
+        result_parts.show_tables(output, tables)
+        for line in power.lines(points):
             output.line(line)
-        null = power.null_line(found.points)
+        null = power.null_line(points)
         if null:
             output.line(null)
-        elif found.points or found.exit_code == 0:
-            more = advise_command(options, found.run_id)
-            results.show_advice(output, found.advice, command=more, model="", tries=None)
-            results.show_questions(output, found.questions, options)
-        results.show_end(output, found.outcome, origin, each.path)
+        else:
+            result_parts.show_judgement(output, each, options)
+        result_parts.show_end(output, each, origin)

@@ -1,5 +1,8 @@
 # pyright: standard
-"""What the window needs of the rest of the program; the composition root hands in an object that has it."""
+"""What the window needs of the rest of the program; the composition root hands in an object that has it.
+
+Longer than other modules because it holds nothing but protocols, which one reads together: the border of the window.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

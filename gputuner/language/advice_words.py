@@ -1,4 +1,7 @@
-"""The words of each rule and each open question; a key after a colon is a variant of its rule."""
+"""The words of each rule and each open question; a key after a colon is a variant of its rule.
+
+Longer than other modules because it is one table of sentences; experiments with rules of their own keep theirs apart.
+"""
 
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.advice_words_watching import ADVICE as WATCHING
