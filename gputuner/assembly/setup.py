@@ -12,6 +12,7 @@ import psutil
 from gputuner.assembly import stages
 from gputuner.assembly.choosing import Cards
 from gputuner.assembly.control import How
+from gputuner.assembly.fitted import fitted
 from gputuner.assembly.knowledge import KNOWLEDGE, with_record
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
@@ -137,6 +138,7 @@ class Setup:
             UsageError: the cards are replayed or simulated, and the experiment needs to work on them.
         """
         self.check(spec)
+        spec = fitted(spec, cards[0], self.sessions, self.origin)
         self._rights = getattr(spec, "rights", "auto")
         notes: tuple[Warn, ...] = ()
         beside: tuple[CardInfo, ...] = ()
@@ -222,6 +224,7 @@ class Setup:
 
     def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
         """What ``start`` would do and leave out; touches nothing."""
+        spec = fitted(spec, card, self.sessions, self.origin)
         beside = self._cards.beside((card,)) if spec.needs_worker and not card.is_cpu else ()
         return rehearse(spec, card, self._cap_bytes(card), beside)
 

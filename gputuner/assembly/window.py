@@ -5,7 +5,6 @@ import secrets
 import signal
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.power import Power
-from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.record import Record
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.switches import Switching
@@ -121,7 +119,7 @@ class WindowPorts:
         """
         assert isinstance(spec, SPECS)
         chosen = self._chosen(cards)
-        starts = [partial(self._setup.start, fitted(spec, card), (card,), share=share) for card in chosen]
+        starts = [partial(self._setup.start, spec, (card,), share=share) for card in chosen]
         return InTurn(starts[0](), starts[1:]) if len(starts) > 1 else starts[0]()
 
     def dry_run(self, spec: object, cards: tuple[str, ...], share: bool) -> Planned:
@@ -133,7 +131,7 @@ class WindowPorts:
         assert isinstance(spec, SPECS)
         self._setup.check(spec)
         chosen = self._chosen(cards)
-        steps = tuple(s for card in chosen for s in self._setup.dry_run(fitted(spec, card), (card,), share=share))
+        steps = tuple(s for card in chosen for s in self._setup.dry_run(spec, (card,), share=share))
         return Planned(steps=steps, expected_s=sum(s.expected_s for s in steps))
 
     def start_try(self, session: str, name: str, folder: str, share: bool) -> Run:
@@ -253,8 +251,3 @@ class WindowPorts:
         if missing or not uuids:
             raise NoCard("no_such_card", f"no card {', '.join(missing)}", card=", ".join(missing), known="")
         return tuple(by_uuid[uuid] for uuid in uuids)
-
-
-def fitted(spec: Experiment, card: CardInfo) -> Experiment:
-    """``spec`` for this card: the processor's benchmarks are shorter."""
-    return replace(spec, cpu=card.is_cpu) if isinstance(spec, Bench) else spec

@@ -134,7 +134,6 @@ def contend(
 def _measure(output: Output, context: Injected, options: Options, spec: "Contend", *, yes: bool) -> int:
     """Run on each chosen card in turn, show what was found; returns the exit code."""
     from gputuner.cli import contention_results
-    from gputuner.cli.contention_stored import with_stored_rates
 
     with context.setup(options, experiment=True) as setup:
         cards = setup.select(options.gpu, for_experiment=True)
@@ -145,9 +144,7 @@ def _measure(output: Output, context: Injected, options: Options, spec: "Contend
         copies = bool(spec.count) or len(spec.jobs) + len(spec.commands) == 1
         if spec.commands and not confirm(output, spec.commands, spec.minutes, yes=yes, copies=copies):
             return int(ExitCode.INTERRUPTED)
-        ended, code = in_turn(
-            output, cards, lambda card: run(output, setup, with_stored_rates(setup, spec, card), (card,), options)
-        )
+        ended, code = in_turn(output, cards, lambda card: run(output, setup, spec, (card,), options))
         with last_words(output.out):
             contention_results.tell(output, setup.origin, spec, ended, options)
         return code

@@ -138,9 +138,7 @@ def power(
 
 def _one(output: Output, setup: "Setup", spec: "Power", card: CardInfo, options: Options) -> Finished:
     """One card's run; without permission and without anything to say it ends with that code."""
-    from gputuner.cli.power_stored import with_stored_visits
-
-    found = run(output, setup, with_stored_visits(setup, spec, card), (card,), options)
+    found = run(output, setup, spec, (card,), options)
     known = any(point.metric in FIGURES for point in found.found.points)
     if known or found.exit_code or not spec.passive:
         return found
