@@ -12,7 +12,6 @@ import psutil
 from gputuner.assembly import stages
 from gputuner.assembly.choosing import Cards
 from gputuner.assembly.control import How
-from gputuner.assembly.fitted import fitted
 from gputuner.assembly.knowledge import KNOWLEDGE, with_record
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
@@ -138,7 +137,7 @@ class Setup:
             UsageError: the cards are replayed or simulated, and the experiment needs to work on them.
         """
         self.check(spec)
-        spec = fitted(spec, cards[0], self.sessions, self.origin)
+        spec = self._fitted(spec, cards[0])
         self._rights = getattr(spec, "rights", "auto")
         notes: tuple[Warn, ...] = ()
         beside: tuple[CardInfo, ...] = ()
@@ -224,7 +223,7 @@ class Setup:
 
     def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
         """What ``start`` would do and leave out; touches nothing."""
-        spec = fitted(spec, card, self.sessions, self.origin)
+        spec = self._fitted(spec, card)
         beside = self._cards.beside((card,)) if spec.needs_worker and not card.is_cpu else ()
         return rehearse(spec, card, self._cap_bytes(card), beside)
 
@@ -241,6 +240,14 @@ class Setup:
     def close(self) -> None:
         """Stop telemetry and its child; idempotent."""
         self._cards.close()
+
+    def _fitted(self, spec: Experiment, card: CardInfo) -> Experiment:
+        """``spec`` as it suits the card, with what stored sessions know."""
+        if not spec.needs_worker:
+            return spec
+        from gputuner.assembly.fitted import fitted  # every experiment with its benchmarks, which viewing needs not
+
+        return fitted(spec, card, self.sessions, self.origin)
 
     def _check_python(self) -> None:
         if self.python is not None and shutil.which(self.python) is None:
