@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
+from gputuner.workloads.bodies import recipe_loading_run  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import WrongResultError  # noqa: E402
 from gputuner.workloads.bodies.recipe import RecipeError, load  # noqa: E402
@@ -69,6 +70,12 @@ def written(tmp_path, request):
             del sys.modules[name]
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """However slow the machine: windows are counted, and none is given up for being late."""
+    monkeypatch.setattr(recipe_loading_run, "OVERTIME", 1e6)
+
+
 def survey(place, part="supply", *, seconds=0.3, left=None, **params):
     loading = Loading(CpuDevice(None), seed=0, precision="fp32", part=part, **{"batch": 8, **place, **params})
     pace = Pace(measure_s=seconds, left_s=left or (lambda: 0.0), stopped=lambda: False)
@@ -117,7 +124,8 @@ def test_a_setting_is_measured_alone_and_with_the_training(written, workers):
     assert children() == before, "the processes end with the trial"
 
 
-def test_the_training_gets_every_batch_once_and_in_order(written):
+def test_the_training_gets_every_batch_once_and_in_order(written, monkeypatch):
+    monkeypatch.setattr(recipe_loading_run, "LEAST_WINDOWS", 8)
     place = written(count=64)
     survey(place, workers=2)
     seen = sys.modules[place["recipe"].partition(".")[0]].seen
@@ -172,6 +180,37 @@ def test_c062_the_affinity_of_the_processes_is_told(written):
     (part,), notes = survey(written(), "demand")
     assert part.iteration_s
     assert notes["cores"] <= len(os.sched_getaffinity(0))
+
+
+class Clock:
+    """Stands still by itself: whoever takes time moves it."""
+
+    def __init__(self):
+        self.now_s = 0.0
+
+    def perf_counter(self):
+        return self.now_s
+
+    def monotonic_ns(self):
+        return int(self.now_s * 1e9)
+
+
+@pytest.mark.parametrize(("overtime", "windows"), [(3.0, 2), (1e6, 3)])
+def test_a_slow_loader_is_waited_for_up_to_a_multiple_of_the_time(monkeypatch, overtime, windows):
+    """Batches of 0.8 s, measured for 0.1 s: two are done after 1.6 s, which is more than three times ``LEAST_S``."""
+    clock = Clock()
+    monkeypatch.setattr(recipe_loading_run, "time", clock)
+    monkeypatch.setattr(recipe_loading_run, "OVERTIME", overtime)
+    loader = torch.utils.data.DataLoader(torch.zeros(64, 4), batch_size=8)
+
+    def slow(_batch):
+        clock.now_s += 0.8
+
+    with Batches(loader, 8) as batches:
+        batches.begin()
+        measured = batches.windows(slow, lambda: None, Pace(measure_s=0.1, left_s=float, stopped=bool), 0.1)
+    assert measured.iteration_s == pytest.approx([0.8] * windows)
+    assert not measured.whole_epochs
 
 
 def test_short_epochs_are_timed_whole(written):
