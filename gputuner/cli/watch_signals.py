@@ -58,6 +58,8 @@ class Relay:
         self._mask: set[int] = set()
         self._thread: threading.Thread | None = None
         self._closing = False
+        self._starting = False
+        """The command may be there already, and get by itself what the terminal sends."""
         self._main = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> Self:
@@ -100,11 +102,13 @@ class Relay:
         if not self._main or not _CAN_WAIT:
             yield
             return
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._mask)  # what has waited is taken here
+        self._starting = True
         try:
             yield
         finally:
             signal.pthread_sigmask(signal.SIG_BLOCK, self._numbers)
+            self._starting = False
 
     def to(self, send: Callable[[int], None]) -> None:
         """Pass signals on by ``send``, first those that have come before the command was there."""
@@ -116,10 +120,12 @@ class Relay:
             self._thread.start()
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self._send is None:
+        keys = _from_keys(number)
+        if self._send is not None:
+            if not keys:
+                self._send(number)
+        elif not (self._starting and keys):
             self._early.append(number)
-        elif not _from_keys(number):
-            self._send(number)
 
     def _wait(self) -> None:
         while True:

@@ -1,5 +1,6 @@
 """``watch`` with real commands: they run as they would alone, and what happened to them is told."""
 
+import codecs
 import fcntl
 import hashlib
 import json
@@ -332,60 +333,123 @@ while seen[-2:] != [signal.SIGQUIT, signal.SIGINT]: time.sleep(0.01)
 """
 
 
-class Terminal:
-    """A terminal with a program in its foreground."""
+LEADER = """
+import os, signal, subprocess, sys
+told, *words = sys.argv[1:]
+for number in (signal.SIGINT, signal.SIGQUIT):
+    signal.signal(number, lambda *_: None)
+child = subprocess.Popen(words)
+print(child.pid, file=open(told, "w"), flush=True)
+code = child.wait()
+print(f"\\n<exit {code}>", flush=True)
+sys.stdin.read()
+"""
 
-    def __init__(self, words, **how):
+
+class Terminal:
+    """A terminal with a program in its foreground.
+
+    Its session has a leader of its own that outlives the program: when a leader ends, the kernel may drop what the
+    terminal has not yet been read of.
+    """
+
+    def __init__(self, words, *, folder, **how):
+        self.told = folder / "pid"
         self.master, slave = os.openpty()
-        self.child = subprocess.Popen(
-            words,
+        self.leader = subprocess.Popen(
+            [sys.executable, "-c", LEADER, str(self.told), *words],
             stdin=slave,
             stdout=slave,
             stderr=slave,
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            cwd=folder,
             **how,
         )
         os.close(slave)
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.shown = ""
 
     def type(self, keys):
         os.write(self.master, keys)
 
+    def send(self, number):
+        """Send a signal to the program alone."""
+        os.kill(int(self.told.read_text()), number)
+
     def until(self, text):
         """Everything shown until ``text`` stands there."""
         while text not in self.shown:
-            self.shown += os.read(self.master, 4096).decode()
+            assert ">\r\n" not in self.shown.partition("<exit ")[2], self.shown
+            self.shown += self.decoder.decode(os.read(self.master, 4096))
         return self.shown
 
+    def ended(self):
+        """Exit code of the program, once it has ended."""
+        self.until("<exit ")
+        return int(self.until(">\r\n").partition("<exit ")[2].partition(">")[0])
+
     def close(self):
-        code = self.child.wait(LIMIT_S)
+        self.leader.kill()
+        self.leader.wait(LIMIT_S)
         os.close(self.master)
-        return code
 
 
-def test_keys_of_the_terminal_reach_the_command_exactly_once(watch):
-    words = watch.words(sys.executable, "-c", COUNTS, options=("--quiet",))
-    terminal = Terminal(words, env=watch.environment, cwd=watch.folder)
-    terminal.until("ready")
-    terminal.type(b"\x03")
-    terminal.until("seen 2")
-    terminal.type(b"\x1c")
-    terminal.until("seen 2 3")
-    terminal.child.send_signal(signal.SIGINT)
-    shown = terminal.until("Session:")
-    assert "seen 2 3 2\r\n" in shown
-    assert "seen 2 2" not in shown
-    assert terminal.close() == 0
+@pytest.fixture
+def terminal(watch):
+    opened = []
+
+    def start(*words):
+        opened.append(Terminal(words, folder=watch.folder, env=watch.environment))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
 
 
-def test_the_terminal_is_the_commands_own(watch):
+def test_keys_of_the_terminal_reach_the_command_exactly_once(watch, terminal):
+    seen = terminal(*watch.words(sys.executable, "-c", COUNTS, options=("--quiet",)))
+    seen.until("ready")
+    seen.type(b"\x03")
+    seen.until("seen 2")
+    seen.type(b"\x1c")
+    seen.until("seen 2 3")
+    seen.send(signal.SIGINT)
+    assert seen.ended() == 0
+    assert "seen 2 3 2\r\n" in seen.shown
+    assert "seen 2 2" not in seen.shown
+    assert "Session:" in seen.shown
+
+
+STARTING = """
+import os, signal
+from gputuner.cli.watch_signals import Relay
+sent = []
+with Relay() as relay:
+    os.kill(os.getpid(), signal.SIGINT)
+    with relay.as_before():
+        os.kill(os.getpid(), signal.SIGQUIT)
+        os.kill(os.getpid(), signal.SIGTERM)
+    relay.to(sent.append)
+print("sent", *sorted(sent))
+"""
+
+
+def test_a_key_while_the_command_starts_does_not_reach_it_twice(terminal):
+    """What came before it was there is passed on; a key that comes meanwhile reaches it by itself."""
+    seen = terminal(sys.executable, "-c", STARTING)
+    assert seen.ended() == 0
+    assert "sent 2 15\r\n" in seen.shown
+
+
+def test_the_terminal_is_the_commands_own(watch, terminal):
     show = "import os, sys; print(sys.stdin.isatty(), sys.stdout.isatty(), os.tcgetpgrp(0) == os.getpgrp(), input())"
-    terminal = Terminal(watch.words(sys.executable, "-c", show), env=watch.environment, cwd=watch.folder)
-    terminal.type(b"typed\r")
-    terminal.until("True True True typed")
-    terminal.until("Session:")
-    assert terminal.close() == 0
+    seen = terminal(*watch.words(sys.executable, "-c", show))
+    seen.type(b"typed\r")
+    assert seen.ended() == 0
+    assert "True True True typed" in seen.shown
+    assert "Session:" in seen.shown
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="asks Linux")
