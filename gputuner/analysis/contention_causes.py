@@ -39,6 +39,8 @@ HOST_FULL = 0.9
 """Share of the machine's processor time in use from which on it is short."""
 IDLER = 0.85
 """The card's use together over alone: below this it waits for something else than itself."""
+IDLE_CARD = 0.05
+"""Use of the card by a job alone below which nothing on the card can be what holds it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +56,10 @@ class HostSeen:
 
     @property
     def short(self) -> bool:
-        """Whether the host holds the jobs back: its processor is full, and the card has less to do than alone."""
+        """Whether the host holds the jobs back: its processor is full, and the card has less to do than alone, or nothing."""
         if self.processor < HOST_FULL:
             return False
-        if self.card_together is None or self.card_alone is None:
+        if self.card_together is None or self.card_alone is None or self.card_alone < IDLE_CARD:
             return True
         return self.card_together < IDLER * self.card_alone
 

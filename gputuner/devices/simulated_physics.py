@@ -8,7 +8,7 @@ from gputuner.catalog.facts import CardFacts
 from gputuner.devices.simulated_load import Load, Share
 from gputuner.devices.simulated_models import FAN_EXPONENT, STILL_AIR, SimulatedModel, fan_at
 from gputuner.devices.simulated_settings import CardSettings
-from gputuner.devices.simulated_sharing import Divider, Sharing
+from gputuner.devices.simulated_sharing import Divider, Sharing, host_in_use
 from gputuner.model.quantities import LimitBit
 
 _HOLD_S = 0.1
@@ -106,6 +106,11 @@ class CardPhysics:
         if self.model.fan_curve is None:
             return STILL_AIR if self.fan_stopped else 1.0
         return min(STILL_AIR, max(self.fan, 1e-3) ** -FAN_EXPONENT)
+
+    @property
+    def host_use(self) -> float:
+        """Share (0 … 1) of the host's processor time in use by the loads now."""
+        return host_in_use(self.loads, self._shares)
 
     def window(self, seconds: float) -> tuple[float, float, float]:
         """Mean power (W), use of the card and use of its memory (fractions) over the last ``seconds``."""

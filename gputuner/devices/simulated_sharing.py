@@ -93,6 +93,16 @@ class Divider:
         return self._known[place]
 
 
+def host_in_use(loads: Mapping[str, Load], at: Mapping[str, Share]) -> float:
+    """Share (0 … 1) of the host's processor time that the loads use at their rates, as its own counters would show."""
+    used = sum(
+        loads[name].host_cores * loads[name].host_s * share.iterations_per_s
+        for name, share in at.items()
+        if name in loads
+    )
+    return min(1.0, used / CORES)
+
+
 def _stretches(alone: Mapping[str, _Alone], bandwidth: float, how: Sharing) -> dict[str, float]:
     """Time per iteration of each over that alone."""
     if len(alone) < 2:

@@ -317,6 +317,7 @@ class SimulatedWorker:
             noise = trial.rng.lognormvariate(0.0, trial.cost.noise) * trial.scatter
             trial.windows.append(trial.window_ns / 1e9 / done * noise)
             trial.clocks.append(self._card.sm_clock_hz() / 1e6)
+            trial.host.append(self._card.physics.host_use)
         measured_s = (t_ns - trial.part_ns) / 1e9
         out_of_time = t_ns >= trial.deadline_ns
         once = trial.settings[trial.at].once

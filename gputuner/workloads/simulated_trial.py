@@ -49,6 +49,8 @@ class SimulatedTrial:
     """When the setting in hand began to be measured."""
     windows: list[float] = field(default_factory=lambda: [])
     clocks: list[float] = field(default_factory=lambda: [])
+    host: list[float] = field(default_factory=lambda: [])
+    """Share of the host's processor time in use, at the end of each window."""
     told_ns: int = -(10**18)
     armed_ns: int = 0
     at: int = 0
@@ -108,6 +110,8 @@ class SimulatedTrial:
         notes: dict[str, Scalar] = {**({} if self.survey else self.cost.notes), "simulated": True}
         if self.clocks:
             notes["clock_mhz"] = round(sum(self.clocks) / len(self.clocks), 1)
+        if self.host and not self.survey:
+            notes["host_busy"] = round(sum(self.host) / len(self.host), 3)
         if stopped:
             notes["stopped"] = True
         return {

@@ -54,6 +54,19 @@ def test_a_host_with_cores_to_spare_is_never_a_cause(playground, mode, cores):
     assert full.shares["host"] > 0.3
 
 
+def test_a_full_processor_is_the_cause_where_the_card_has_nothing_to_do_even_alone():
+    def seen(alone, together):
+        return plain_cause(
+            2.0, alternating=True, host=HostSeen(processor=1.0, card_alone=alone, card_together=together)
+        )
+
+    verdicts = [told.verdict for told in (seen(0.0, 0.0), seen(0.03, 0.03), seen(0.6, 0.4)) if told is not None]
+    assert verdicts == ["host"] * 3
+    busy = seen(0.9, 0.9)
+    assert busy is not None
+    assert busy.verdict == UNKNOWN, "beside a card that is as busy as alone a full processor proves nothing"
+
+
 def told_apart(playground, mode, seed):
     """Probes that are not those that calibrate, beside each other: whether the cause is the resource they press on."""
     random = Random(seed)
