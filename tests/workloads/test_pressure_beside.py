@@ -27,13 +27,18 @@ def test_probes_of_the_processor_run_beside_other_work(worker, start_worker):
         passes = alone.notes["passes"]
         assert isinstance(passes, int)
         assert passes >= 1
-        timing = {"measure_s": 0.3, "budget_s": 240.0, "warmup_s": 0.1, "barrier": True}
+        timing = {"measure_s": 600.0, "budget_s": 1200.0, "warmup_s": 0.1, "barrier": True}
         worker.ask("pressure", {**work.params, "passes": passes}, id=probe, **timing)
         other.ask("matmul", PRODUCT, id=probe, **timing)
         for each in (worker, other):
             assert each.until("armed", "failed")["kind"] == "armed"
         for each in (worker, other):
             each.send(kind="go", id=probe)
+        for each in (worker, other):
+            while each.until("progress")["phase"] != "measure":
+                pass
+        for each in (worker, other):  # both have measured while the other did
+            each.send(kind="stop", id=probe)
         trials = [trial_of(each.until("result", "failed")) for each in (worker, other)]
         window = common_window(trials)
         assert window[0] < window[1], "they ran at the same time"
