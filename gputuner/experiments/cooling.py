@@ -29,8 +29,8 @@ CHUNK_S, LEAST_CHUNK_S, CHUNK_SHARE = 60.0, 20.0, 0.1
 """Seconds of load in one piece: the fewer pauses between pieces the better, but a short test needs several looks."""
 WARM_S = 0.5
 """Heating up is what is measured."""
-LOOK_S = 60.0
-"""A fit after each minute of load."""
+LOOK_S, LEAST_LOOK_S = 60.0, 45.0
+"""A fit after each minute of load, or after each piece that is nearly as long."""
 COOL_SHARE, COOL_S = 0.15, 90.0
 """Of the time, at most so much is spent watching the card cool down."""
 CHUNK_COST_S = 1.5
@@ -138,7 +138,7 @@ class _Test:
                 yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
                 return
             self._keep(result)
-            if self._load_s - looked_s >= LOOK_S - WARM_S:
+            if self._load_s - looked_s >= (LEAST_LOOK_S if spec.chunk_s >= LEAST_LOOK_S else LOOK_S) - WARM_S:
                 looked_s = self._load_s
                 yield from self._look()
                 if ended([each.forecast for each in self._looks]):

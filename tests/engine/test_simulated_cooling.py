@@ -53,6 +53,13 @@ def test_too_short_a_test_says_how_many_minutes_are_missing(simulated: Start):
     assert "cooling.enough" not in given_advice(events)
 
 
+def test_nine_minutes_are_looked_at_after_each_piece_of_load(simulated: Start):
+    events = simulated(card="h200-sxm").run(Cooling(minutes=9.0))
+    minutes = [float(p.params["load_min"]) for p in points(events, "steady_temperature") if p.params["phase"] == "look"]
+    assert len(minutes) >= 5
+    assert all(0.7 < later - earlier < 1.3 for earlier, later in zip(minutes, minutes[1:], strict=False))
+
+
 def test_memory_that_is_hot_under_a_cool_core_is_no_sound_cooler(simulated: Start):
     """The 3080 20G of the catalogue: soft pads, software thermal limit at a cool core (facts on cooling §5)."""
     events = simulated(card="rtx-3080-20g").run(Cooling(minutes=12.0))
