@@ -56,7 +56,7 @@ class HostSeen:
 
     @property
     def short(self) -> bool:
-        """Whether the host holds the jobs back: its processor is full, and the card has less to do than alone, or nothing."""
+        """Whether the host holds the jobs back: its processor is full, and the card does less than alone, or none."""
         if self.processor < HOST_FULL:
             return False
         if self.card_together is None or self.card_alone is None or self.card_alone < IDLE_CARD:

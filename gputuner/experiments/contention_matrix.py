@@ -85,7 +85,7 @@ def matrix(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, St
         if mode in quick.refused:
             break
         if not quick.course.fits(cost_s, keep_s):
-            yield from skipped(quick.course, "contend_pairs", cost_s * (len(ordered) - number))
+            yield from skipped(quick.course, "contend_pairs", cost_s * (len(ordered) - number), keep_s)
             break
         yield from quick.round(pair, mode, ahead=2, last=number + 1 == len(ordered))
     if mode in quick.refused:

@@ -134,7 +134,7 @@ class Sweep:
         needed_s = lab.round_s(jobs, fresh=not self.planned)
         keep_s += sum(FURTHER * lab.round_s(each.jobs, fresh=True) for each in self.best()) if ahead else 0.0
         if self.planned and not lab.course.fits(needed_s, keep_s + END_S):
-            yield from skipped(lab.course, "contend_mix", needed_s)
+            yield from skipped(lab.course, "contend_mix", needed_s, keep_s + END_S)
             return None
         found = yield from lab.round(jobs, mode, shared=shared, ahead=ahead)
         if found is not None and not found.broken:

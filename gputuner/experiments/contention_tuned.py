@@ -98,7 +98,7 @@ def tuned_jobs(
             found = (yield from _again(lab, job, found.batch, keep_s)) or found
         if found is None:
             if not course.fits(LEAST_S, keep_s):
-                yield from skipped(course, "contend_tuned", LEAST_S)
+                yield from skipped(course, "contend_tuned", LEAST_S, keep_s)
                 continue
             found = yield from _climbed(lab, job, keep_s)
         if found is not None:

@@ -72,7 +72,11 @@ class Course:
 
     def fits(self, seconds: float, keep_s: float = 0.0) -> bool:
         """Whether ``seconds`` more can be spent while ``keep_s`` stay for what comes after."""
-        return self.left_s - keep_s - (SETUP_S if self._hurried else 0.0) >= seconds
+        return self.left_s - self.kept_s(keep_s) >= seconds
+
+    def kept_s(self, keep_s: float = 0.0) -> float:
+        """Seconds that nothing new may take: ``keep_s``, and in a short run what a set-up may take longer."""
+        return keep_s + (SETUP_S if self._hurried else 0.0)
 
     def attempt(self, work: Work | Together, cost_s: float) -> Generator[Step, StepResult, Attempt]:
         """Yield ``work`` (in a fresh process if the last one died); ``cost_s`` is counted where no stamp comes back.

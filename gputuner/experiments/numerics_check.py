@@ -15,6 +15,7 @@ from gputuner.experiments.numerics_run import Run, run_of
 from gputuner.experiments.precisions import support
 from gputuner.experiments.protocol import PlanContext
 from gputuner.experiments.subject import Subject
+from gputuner.experiments.tune_training import skipped
 from gputuner.model.cards import Origin, Support
 from gputuner.model.errors import DoesNotFit
 from gputuner.model.points import Flag
@@ -127,7 +128,7 @@ class Check:
             look = yield from self._look()
         if not look.losses:
             needed_s = LEAST_STEPS * LOOK_SHARE * self._context.budget_s
-            yield from self.course.warn("stage_skipped", stage="numerics", needed_s=needed_s, left_s=self.course.left_s)
+            yield from skipped(self.course, "numerics", needed_s)
             return
         draws, formats = yield from self._fitted(look, draws, formats)
         if draws < LEAST_DRAWS:
@@ -201,13 +202,13 @@ class Check:
         while steps < LEAST_STEPS and len(formats) > 1:
             dropped, formats = formats[-1], formats[:-1]
             needed_s = self._expected_s(look, 0, [dropped], LEAST_STEPS)
-            left_s = self.course.left_s
-            yield from self.course.warn("stage_skipped", stage=f"precision_{dropped}", needed_s=needed_s, left_s=left_s)
+            keep_s = self._expected_s(look, draws, formats, LEAST_STEPS)
+            yield from skipped(self.course, f"precision_{dropped}", needed_s, keep_s)
             steps = self._affordable(look, draws, formats)
         if steps < LEAST_STEPS and self._spec.steps == 0:
             needed_s = self._expected_s(look, draws, formats, LEAST_STEPS)
             yield from self._tell_look(look)
-            yield from self.course.warn("stage_skipped", stage="numerics", needed_s=needed_s, left_s=self.course.left_s)
+            yield from skipped(self.course, "numerics", needed_s)
             return 0, formats
         self._steps = max(TURN, min(self._steps, steps) // TURN * TURN)
         return draws, formats

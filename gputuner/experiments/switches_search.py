@@ -220,18 +220,18 @@ def _tried(compared: Compared, setting: Setting, stage: str, keep_s: float = 0.0
         return True
     cost = compared.cost_s(setting)
     if not compared.course.fits(cost, keep_s):
-        yield from _no_time(compared, f"switch_{stage}", cost)
+        yield from _no_time(compared, f"switch_{stage}", cost, keep_s)
         return False
     result = yield from trial(compared, setting)
     yield from _why(compared, setting)
     return isinstance(result, Done) and setting in compared.measured()
 
 
-def _no_time(compared: Compared, stage: str, cost_s: float) -> Steps:
+def _no_time(compared: Compared, stage: str, cost_s: float, keep_s: float = 0.0) -> Steps:
     """Tell once that a part was left out because the time is short."""
     if stage not in compared.left_out:
         compared.left_out.add(stage)
-        yield from skipped(compared.course, stage, cost_s)
+        yield from skipped(compared.course, stage, cost_s, keep_s)
 
 
 def _further(compared: Compared) -> Steps:
@@ -298,7 +298,7 @@ def _again(compared: Compared, setting: Setting, base: Setting, keep_s: float) -
         return
     for each in (setting, base):
         if not compared.course.fits(compared.cost_s(each), keep_s):
-            yield from _no_time(compared, "switch_again", compared.cost_s(each))
+            yield from _no_time(compared, "switch_again", compared.cost_s(each), keep_s)
             return
         yield from trial(compared, each)
 

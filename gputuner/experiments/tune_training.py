@@ -19,6 +19,8 @@ NEAR_LIMIT = 0.9
 """No ordinary probe goes above this share of the predicted limit: an out-of-memory costs a process."""
 HOLE_BELOW = 0.8
 """An out-of-memory below this share of the predicted limit is out of line: a hole, not the limit."""
+LEAST_KEPT_S = 0.05
+"""Less than this kept for later is not worth a word."""
 REFINE_AT_MOST = 4
 
 
@@ -208,8 +210,15 @@ def _unexplored(shape: Shape, known: Trained, setting: Setting) -> int | None:
     return shape.usual_batch if shape.usual_batch < smallest else None
 
 
-def skipped(course: Course, stage: str, needed_s: float) -> Generator[Step, StepResult, None]:
-    """Tell that a part was left out because the time is short."""
-    yield from course.warn(
-        "stage_skipped", stage=stage, needed_s=round(needed_s, 1), left_s=round(max(0.0, course.left_s), 1)
-    )
+def skipped(course: Course, stage: str, needed_s: float, keep_s: float = 0.0) -> Generator[Step, StepResult, None]:
+    """Tell that a part was left out because the time is short.
+
+    Args:
+        course: the run's.
+        stage: the part.
+        needed_s: seconds it takes.
+        keep_s: seconds that were kept for what comes after it, as ``Course.fits`` was told.
+    """
+    times = {"needed_s": needed_s, "left_s": max(0.0, course.left_s), "keep_s": course.kept_s(keep_s)}
+    told = {name: round(seconds, 1) for name, seconds in times.items() if name != "keep_s" or seconds >= LEAST_KEPT_S}
+    yield from course.warn("stage_skipped", stage=stage, **told)

@@ -79,6 +79,10 @@ _RUN: dict[str, str] = {
     "stage_skipped": N_(
         "Left out, the time is short: {stage} ({needed_s:s} needed, {left_s:s} left). More time takes it in."
     ),
+    "stage_skipped:kept": N_(
+        "Left out, the time is short: {stage} ({needed_s:s} needed and {keep_s:s} kept for what comes after, "
+        "{left_s:s} left). More time takes it in."
+    ),
     "try_condition_differs": N_("Not as when the advice was given: {what} was {was} and is {now}."),
     "try_other_card": N_(
         "The advice was given for another card ({was}, not {now}); the record does not count this try."
@@ -161,6 +165,7 @@ def warning(code: str, params: Mapping[str, object], text: str = "") -> str:
     """The sentence for a warning or the state of a feed; else the text given, or the bare code and its values."""
     code = _hung(params) if code == "telemetry_call_hung" else code
     code = f"{code}:needed" if code in ("does_not_fit", "contend_memory_ends") and "needed_bytes" in params else code
+    code = "stage_skipped:kept" if code == "stage_skipped" and "keep_s" in params else code
     code = particular_sharing(code, params)
     params = loading_named(params) if code in LOADING else set_named(params) if code in CONTROL else params
     table = WARNINGS if code in WARNINGS else ERRORS
