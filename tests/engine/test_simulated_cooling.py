@@ -1,5 +1,6 @@
 """The thermal test on simulated cards, from the plan to advice."""
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -57,7 +58,7 @@ def test_nine_minutes_are_looked_at_after_each_piece_of_load(simulated: Start):
     events = simulated(card="h200-sxm").run(Cooling(minutes=9.0))
     minutes = [float(p.params["load_min"]) for p in points(events, "steady_temperature") if p.params["phase"] == "look"]
     assert len(minutes) >= 5
-    assert all(0.7 < later - earlier < 1.3 for earlier, later in zip(minutes, minutes[1:], strict=False))
+    assert all(0.7 < later - earlier < 1.3 for earlier, later in itertools.pairwise(minutes))
 
 
 def test_memory_that_is_hot_under_a_cool_core_is_no_sound_cooler(simulated: Start):
