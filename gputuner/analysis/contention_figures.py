@@ -49,6 +49,13 @@ class Mix:
         return self.gain is not None and not any(Flag.IMPLAUSIBLE in point.flags for point in told)
 
     @property
+    def by_job(self) -> tuple[tuple[str, Point], ...]:
+        """Label and slowdown of each job; a figure whose place is of no job is left out."""
+        labels = self.label.split("+")
+        placed = ((int(point.params.get("job", 0)) - 1, point) for point in self.slowdowns)
+        return tuple((labels[place], point) for place, point in placed if 0 <= place < len(labels))
+
+    @property
     def worst(self) -> float | None:
         """The largest slowdown of its jobs."""
         return max((point.value for point in self.slowdowns), default=None)

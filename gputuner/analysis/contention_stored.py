@@ -1,9 +1,8 @@
-"""A card's matrix of pairs, and what probes said of its jobs, read back from the figures of stored sessions."""
+"""What probes said of a card's jobs, and how well pairs were predicted, read back from figures of stored sessions."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from gputuner.analysis.contention_figures import mixes, newest
+from gputuner.analysis.contention_figures import newest
 from gputuner.analysis.contention_held_out import Errors, HeldOut, errors
 from gputuner.analysis.contention_pressure import Pressures, ProbeSetting
 from gputuner.model.points import Point
@@ -11,57 +10,7 @@ from gputuner.model.points import Point
 SENSITIVITY, EXERTED, CALIBRATION = "pressure_sensitivity", "pressure_exerted", "pressure_calibration"
 PREDICTED, CAUSE, ACTIVITY = "co_run_predicted", "co_run_cause", "co_run_activity"
 USUAL_BURST_MS = 2.0
-PAIR = 2
 MS = 1e3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairSeen:
-    """One job beside one partner on one card."""
-
-    card: str
-    mode: str
-    job: str
-    partner: str
-    slowdown: float
-    low: float | None = None
-    high: float | None = None
-
-
-def pairs_seen(points: Iterable[Point]) -> tuple[PairSeen, ...]:
-    """The valid pairs among figures (of any number of sessions, oldest first): of each the newest figure, both jobs."""
-    told: list[PairSeen] = []
-    for mix in mixes(points):
-        labels = mix.label.split("+")
-        if len(labels) != PAIR or not mix.valid or mix.shares:
-            continue
-        for point in mix.slowdowns:
-            place = int(point.params.get("job", 1)) - 1
-            if not 0 <= place < PAIR:
-                continue
-            spread = point.spread
-            told.append(
-                PairSeen(
-                    card=point.card,
-                    mode=mix.mode,
-                    job=labels[place],
-                    partner=labels[1 - place],
-                    slowdown=point.value,
-                    low=spread.ci95_low if spread else None,
-                    high=spread.ci95_high if spread else None,
-                )
-            )
-    return tuple(told)
-
-
-def pair_slowdowns(points: Iterable[Point], card: str, mode: str = "processes") -> dict[tuple[str, str], float]:
-    """Slowdown of the first beside the second, by labels; of a job beside itself the larger of both."""
-    found: dict[tuple[str, str], float] = {}
-    for seen in pairs_seen(points):
-        if seen.card == card and seen.mode == mode:
-            key = seen.job, seen.partner
-            found[key] = max(found.get(key, 0.0), seen.slowdown) if seen.job == seen.partner else seen.slowdown
-    return found
 
 
 def pressures_of(points: Iterable[Point], card: str, mode: str) -> Pressures:

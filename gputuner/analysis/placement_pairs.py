@@ -48,21 +48,19 @@ class Pairs:
 NO_PAIRS = Pairs()
 
 
-def measured_pairs(points: Iterable[Point], card: str) -> Pairs:
-    """What valid figures tell of one card, the oldest first: of each mix the newest holds.
+def measured_pairs(points: Iterable[Point], card: str, mode: str = MODE) -> Pairs:
+    """What valid figures tell of one card in one way of sharing, the oldest first: of each mix the newest holds.
 
     A slowdown below 1 (within the noise of the measurement) counts as none.
     """
     found: dict[tuple[str, ...], dict[str, float]] = {}
     for mix in mixes(points):
         labels = mix.label.split(JOINT)
-        if mix.card != card or mix.mode != MODE or mix.shares or not mix.valid or len(labels) < 2:
+        if mix.card != card or mix.mode != mode or mix.shares or not mix.valid or len(labels) < 2:
             continue
         worst: dict[str, float] = {}
-        for point in mix.slowdowns:
-            place = int(point.params.get("job", 0)) - 1
-            if 0 <= place < len(labels):
-                worst[labels[place]] = max(worst.get(labels[place], 1.0), point.value)
+        for label, point in mix.by_job:
+            worst[label] = max(worst.get(label, 1.0), point.value)
         if worst.keys() == set(labels):
             found[tuple(sorted(labels))] = worst
     return Pairs(mixes=found)

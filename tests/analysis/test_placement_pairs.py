@@ -39,6 +39,18 @@ def test_other_cards_modes_shares_null_checks_and_invalid_figures_tell_nothing()
     assert measured_pairs(points, "GPU-1").worst(["a", "b"]) == 1.1
 
 
+def test_other_ways_of_sharing_tell_of_themselves_and_larger_mixes_as_they_stand():
+    points = [*mix("a+b", 1.2, 1.5, mode="mps"), *mix("a+b+b", 2.2, 2.5, 2.6)]
+    assert measured_pairs(points, "GPU-0", "mps").mixes == {("a", "b"): {"a": 1.2, "b": 1.5}}
+    assert measured_pairs(points, "GPU-0").mixes == {("a", "b", "b"): {"a": 2.2, "b": 2.6}}
+
+
+def test_a_figure_of_no_job_of_its_mix_is_left_out():
+    points = mix("a+b", 1.2, 1.5)
+    points[0].params["job"] = 7
+    assert measured_pairs(points, "GPU-0").mixes == {}, "of half a pair nothing is told"
+
+
 def test_the_newest_figure_of_a_mix_holds_also_in_the_other_order():
     pairs = measured_pairs([*mix("a+b", 1.2, 1.3), *mix("b+a", 1.6, 1.5)], "GPU-0")
     assert pairs.worst(["a", "b"]) == 1.6

@@ -7,13 +7,13 @@ from random import Random
 
 import pytest
 
+from gputuner.analysis.contention_figures import mixes, newest
 from gputuner.analysis.contention_pressure import curves
 from gputuner.analysis.contention_stored import (
-    pair_slowdowns,
-    pairs_seen,
     predicted_errors,
     pressures_of,
 )
+from gputuner.analysis.placement_pairs import measured_pairs
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.devices.simulated_sharing import Sharing, shares
 from gputuner.experiments.contention_causes import causes
@@ -107,9 +107,9 @@ def test_a_matrix_measures_all_pairs_and_predicts_them_without_the_workload(lab,
     performer = Divided(mode)
     found = performer.perform(matrix(of, jobs, mode))
     card = performer.points[0].card
-    pairs = pair_slowdowns(performer.points, card, mode)
-    assert set(pairs) == set(product(JOBS, JOBS))
-    assert len(pairs_seen(performer.points)) == 12
+    pairs = measured_pairs(performer.points, card, mode).mixes
+    assert set(pairs) == {tuple(sorted(pair)) for pair in product(JOBS, JOBS)}
+    assert sum(p.metric == "co_run_slowdown" for p in newest(performer.points)) == 12
     assert found is not None
     assert set(found.jobs) == set(JOBS)
     told = predicted_errors(performer.points, card, mode)
@@ -128,7 +128,8 @@ def test_a_matrix_measures_all_pairs_and_predicts_them_without_the_workload(lab,
         job, partner = str(predicted.params["mix"]).split("+")[:: 1 if predicted.params["job"] == 1 else -1]
         assert predicted.params["job_label"] == job
         if job != partner:
-            assert predicted.extra["measured"] == pytest.approx(pairs[job, partner], rel=1e-6)
+            known = pairs[tuple(sorted((job, partner)))][job]
+            assert max(1.0, predicted.extra["measured"]) == pytest.approx(known, rel=1e-6)
 
 
 def test_causes_say_time_slices_between_processes_and_resources_side_by_side(lab):
@@ -156,7 +157,8 @@ def test_counters_of_the_card_read_what_slowdowns_say(lab, mode):
     told = [p for p in performer.points if p.metric == "co_run_activity"]
     assert {p.params["counter"] for p in told} == {"sm", "dram"}
     assert all(abs(p.extra["relative_error"]) < 0.1 for p in told)
-    slowest = max(pair_slowdowns(performer.points, told[0].card, mode).items(), key=lambda entry: entry[1])[0]
+    pairs = measured_pairs(performer.points, told[0].card, mode).mixes
+    slowest = max(pairs, key=lambda pair: max(pairs[pair].values()))
     assert {*slowest} in [set(str(p.params["mix"]).split("+")) for p in told]
 
 
@@ -197,7 +199,7 @@ def test_where_time_is_short_pairs_that_did_not_run_are_predicted(lab):
     of, jobs = laboratory(lab, minutes=5.0)
     performer = Divided()
     performer.perform(matrix(of, jobs, "processes"))
-    ran = {seen.job for seen in pairs_seen(performer.points)}
+    ran = mixes(performer.points)
     told = [p for p in performer.points if p.metric == "co_run_predicted" and "measured" not in p.extra]
     assert told
     assert ran

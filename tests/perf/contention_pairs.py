@@ -24,8 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from gputuner.analysis.contention_figures import mixes
 from gputuner.analysis.contention_held_out import additive, constant, errors, from_pressures, held_out
-from gputuner.analysis.contention_stored import PairSeen, pairs_seen, pressures_of
+from gputuner.analysis.contention_stored import pressures_of
 from gputuner.assembly.setup import Setup, open_setup
 from gputuner.experiments.contention import Contend
 from gputuner.experiments.contention_causes import causes
@@ -182,12 +183,15 @@ def _report(folder: Path, mode: str) -> int:
 
 
 def _pairs(points: Sequence[Point], card: str, mode: str, folder: Path) -> Iterator[bool]:
-    newest: dict[tuple[str, str, int], PairSeen] = {}
-    for number, seen in enumerate(s for s in pairs_seen(points) if s.mode == mode and "dial=" not in s.job):
-        newest[seen.job, seen.partner, number % 2 if seen.job == seen.partner else 0] = seen
+    newest: dict[tuple[str, str, int], float] = {}
     found = pressures_of(points, card, mode)
-    known = [s for s in newest.values() if {s.job, s.partner} <= set(found.jobs)]
-    pairs = [(s.job, s.partner, s.slowdown) for s in known]
+    for mix in mixes(points):
+        labels = mix.label.split("+")
+        if mix.mode != mode or mix.shares or not mix.valid or len(labels) != 2 or not set(labels) <= set(found.jobs):
+            continue
+        for place, (job, point) in enumerate(mix.by_job):
+            newest[job, labels[1 - place], place if mix.alike else 0] = point.value
+    pairs = [(job, partner, slowdown) for (job, partner, _), slowdown in newest.items()]
     (folder / "pressures.json").write_text(json.dumps({
         "pairs": pairs,
         "probes": [[a.label, b.label, s] for (a, b), s in found.probes.items()],
@@ -198,7 +202,7 @@ def _pairs(points: Sequence[Point], card: str, mode: str, folder: Path) -> Itera
         print("no pair was measured beside probes")
         yield False
         return
-    names = sorted({s.job for s in known})
+    names = sorted({job for job, _, _ in pairs})
     model = from_pressures(found)
     told = held_out(pairs, model)
     print(f"## {len(pairs)} slowdowns of pairs of {', '.join(names)} ({mode})\n")
@@ -216,13 +220,13 @@ def _pairs(points: Sequence[Point], card: str, mode: str, folder: Path) -> Itera
     for name, bar in BARS.items():
         yield _bar(f"{name} ≤ {bar:.0%}", getattr(ours, name) <= bar)
     yield _bar("better than the simple models", all(ours.median < e.median for n, e in whole.items() if n != "probes"))
-    mixes = {tuple(sorted((s.job, s.partner))): 0.0 for s in known}
-    for s in known:
-        key = tuple(sorted((s.job, s.partner)))
-        mixes[key] = max(mixes[key], s.slowdown)
-    hard = sum(slowdown > CONTENDED for slowdown in mixes.values())
-    least = min(LEAST_CONTENDED, round(len(mixes) * LEAST_CONTENDED / 15))
-    yield _bar(f"{hard} of {len(mixes)} pairs truly contended (at least {least})", hard >= least)
+    worst: dict[tuple[str, ...], float] = {}
+    for job, partner, slowdown in pairs:
+        key = tuple(sorted((job, partner)))
+        worst[key] = max(worst.get(key, 0.0), slowdown)
+    hard = sum(slowdown > CONTENDED for slowdown in worst.values())
+    least = min(LEAST_CONTENDED, round(len(worst) * LEAST_CONTENDED / 15))
+    yield _bar(f"{hard} of {len(worst)} pairs truly contended (at least {least})", hard >= least)
 
 
 def _causes(points: Sequence[Point], mode: str) -> Iterator[bool]:
