@@ -13,7 +13,7 @@ from gputuner.settings.paths import paths
 from tests.fake_nvml.scenario import CRASH, HANG, MIB, Scenario, card, error
 
 pytestmark = pytest.mark.e2e
-LIMIT_S = 120
+LIMIT_S = 600
 ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = "nvmlDeviceGetComputeRunningProcesses"
 COMMAND = """

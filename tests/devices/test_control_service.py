@@ -34,7 +34,7 @@ def test_each_connection_has_a_helper_that_ends_with_it(fake_nvml: FakeNvml, tmp
             command = [sys.executable, "-m", "gputuner", "--helper"]
             codes.append(
                 subprocess.run(
-                    command, stdin=connection, stdout=connection, env=bench.environment(), check=False, timeout=240
+                    command, stdin=connection, stdout=connection, env=bench.environment(), check=False, timeout=600
                 ).returncode
             )
 

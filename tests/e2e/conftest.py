@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 CARD = "rtx-4090-48g"
-LIMIT_S = 240
+LIMIT_S = 600
 
 
 @dataclass(frozen=True)

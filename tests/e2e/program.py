@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-GONE_S = 30.0
+GONE_S = 600.0
 
 
 class Program:

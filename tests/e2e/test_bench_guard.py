@@ -128,7 +128,7 @@ def test_a_reader_of_progress_that_goes_away_does_not_end_the_run(tmp_path: Path
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=600) == 0
     (path,) = sessions(tmp_path)
     _code, out, _err = run("sessions", "show", path.stem, "--json", "--data-dir", str(tmp_path))
     document = json.loads(out)

@@ -58,7 +58,7 @@ def opened(tmp_path: Path, fake_nvml: FakeNvml):
         fake_nvml.show(Scenario.from_case(case(CASES / f"{name}.json")), log=False)
         environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "LC_ALL": "C.UTF-8", **fake_nvml.environment()}
         command = [sys.executable, "-c", WINDOW, data]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         found = json.loads(done.stdout)

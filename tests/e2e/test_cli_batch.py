@@ -124,7 +124,7 @@ def test_c044_the_parent_holds_no_context_of_a_card(gputuner, tmp_path):
     )
     ended = subprocess.run(
         [sys.executable, "-c", PARENT, *words, "--memory-cap", "0.3", "--json", "--data-dir", str(tmp_path)],
-        env=gputuner.environment(), capture_output=True, text=True, timeout=240, check=False, cwd=tmp_path,
+        env=gputuner.environment(), capture_output=True, text=True, timeout=600, check=False, cwd=tmp_path,
     )  # fmt: skip
     assert ended.stderr.rstrip().splitlines()[-1] == "0 False False []", ended.stderr
     limit = next(p for p in json.loads(ended.stdout)["points"] if p["metric"] == "batch_limit")

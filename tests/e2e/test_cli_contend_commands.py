@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [pytest.mark.e2e, pytest.mark.torch]
 
-LONG_S = 120.0
+LONG_S = 600.0
 STEPS = """
 import json, os, pathlib, subprocess, sys, time
 subprocess.Popen(["sleep", "600"], start_new_session=True)

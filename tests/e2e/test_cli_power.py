@@ -80,7 +80,7 @@ def test_nothing_is_set_where_nobody_can_be_asked(fake_nvml: FakeNvml, fresh: Gp
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert ended.returncode == 2, ended.stderr

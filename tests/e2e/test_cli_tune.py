@@ -157,7 +157,7 @@ def test_an_interrupted_recording_keeps_what_was_measured(fresh):
         if line.startswith("[1]"):
             break
     process.send_signal(signal.SIGINT)
-    out, _err = process.communicate(timeout=60)
+    out, _err = process.communicate(timeout=600)
     assert process.returncode == 130
     path = re.search(r"^Session: (.*)$", out, re.MULTILINE)
     assert path is not None

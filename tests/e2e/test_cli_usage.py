@@ -105,7 +105,7 @@ def test_monitor_ends_with_130_when_interrupted(fresh):
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "Traceback" not in err
 
@@ -116,7 +116,7 @@ def test_a_reader_that_has_enough_ends_the_program_quietly(fresh):
     os.close(write)
     os.read(read, 1)
     os.close(read)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate(timeout=600)
     assert process.returncode == 0
     assert err == ""
 
@@ -189,7 +189,7 @@ def recording(fresh, *more, **streams):
 def test_a_hangup_ends_a_recording_as_an_interrupt_does(fresh):
     process = recording(fresh)
     process.send_signal(signal.SIGHUP)
-    out, _err = process.communicate(timeout=60)
+    out, _err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert "what was measured is kept" in out
     assert {path.suffix for path in fresh.data_dir.joinpath("sessions").iterdir()} == {".sqlite"}
@@ -201,7 +201,7 @@ def test_a_hangup_that_nohup_ignores_is_ignored(fresh):
 
     process = recording(fresh, "--duration", "3", preexec_fn=ignore)
     process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == 0
 
 
@@ -209,7 +209,7 @@ def test_interrupts_that_do_not_wait_still_leave_one_document(fresh):
     process = recording(fresh, "--json")
     for _round in range(5):
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert json.loads(out)["outcome"] == "cancelled"
     assert "Traceback" not in err
@@ -229,7 +229,7 @@ def test_a_full_output_keeps_the_session(fresh, more):
         process = fresh.start(
             "tune", "--quick", "--simulate", CARD, "--quiet", *more, stdout=full, stderr=subprocess.PIPE
         )
-        _out, err = process.communicate(timeout=240)
+        _out, err = process.communicate(timeout=600)
     assert process.returncode == 8
     assert err.splitlines()[-1].startswith("The output cannot be written: no space is left")
     assert len(fresh("sessions", "list", "--json").document["sessions"]) == 1
@@ -247,7 +247,7 @@ def test_a_terminal_of_any_width(fresh, columns):
     while part := _read(parent):
         said += part
     os.close(parent)
-    _out, err = process.communicate(timeout=60)
+    _out, err = process.communicate(timeout=600)
     assert (process.returncode, err) == (0, b"")
     assert b"RTX" in said
 

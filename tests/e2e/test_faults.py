@@ -146,7 +146,7 @@ def refuse_to_write(folder: Path) -> None:
         if setpriv is None:
             pytest.skip("setpriv is not installed")
         command = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups", *command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 4, done.stderr
     assert str(folder) in done.stderr
     assert "Traceback" not in done.stderr

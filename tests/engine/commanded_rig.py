@@ -12,7 +12,7 @@ from gputuner.engine.inbox import WorkerGone
 from gputuner.model.steps import Work
 from gputuner.workloads.observed.environment import FOLDER
 
-LONG_S = 90.0
+LONG_S = 600.0
 CHILD = (sys.executable, "-m", "gputuner", "--commanded")
 STEPS = """
     import json, os, sys, time

@@ -92,7 +92,7 @@ def await_line(folder: Path, line: str) -> None:
 
 
 def await_fact(holds: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600.0
     while not holds():
         assert time.monotonic() < until, what
         time.sleep(0.02)

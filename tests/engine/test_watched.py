@@ -12,7 +12,7 @@ import pytest
 from gputuner.engine.watched import CommandError, CommandForbidden, Launch, start
 from gputuner.model.errors import ExitCode
 
-LONG_S = 60.0
+LONG_S = 600.0
 
 
 def python(code, **how):

@@ -7,10 +7,18 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 import importlib.util
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+PATIENCE_MS = 600_000
+WAITS = ("waitUntil", "waitSignal", "waitSignals", "waitExposed", "waitActive")
 
 
 def _load(name: str) -> ModuleType:
@@ -47,6 +55,14 @@ def contention() -> ModuleType:
 @pytest.fixture(scope="session")
 def cooling() -> ModuleType:
     return _COOLING
+
+
+@pytest.fixture
+def qtbot(qtbot: "QtBot") -> "QtBot":
+    """Waits for what comes, however slow the machine; 5 s are its own patience."""
+    for name in WAITS:
+        setattr(qtbot, name, partial(getattr(qtbot, name), timeout=PATIENCE_MS))
+    return qtbot
 
 
 @pytest.fixture(autouse=True)

@@ -110,7 +110,7 @@ def simulated(qtbot, tmp_path):
         qtbot.addWidget(window)
         window.resize(1366, 768)
         window.show()
-        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=600_000)
         yield window
         window.close()
 
@@ -119,10 +119,10 @@ def simulated(qtbot, tmp_path):
 def test_a_simulated_card_answers(simulated, qtbot, name):
     simulated.show_page(name)
     page, desk = simulated.experiments[name], simulated.desks[name]
-    qtbot.waitUntil(lambda: "steps, about" in page.setup.plan_text, timeout=30_000)
+    qtbot.waitUntil(lambda: "steps, about" in page.setup.plan_text, timeout=600_000)
     page.load_plots()
     page.start()
-    qtbot.waitUntil(lambda: not desk.thread_.busy, timeout=90_000)
+    qtbot.waitUntil(lambda: not desk.thread_.busy, timeout=600_000)
     page.refresh()
     page.result.show_facts(desk.state.facts, now=True)
     assert desk.state.outcome is Outcome.COMPLETED
@@ -134,10 +134,10 @@ def test_a_simulated_card_answers(simulated, qtbot, name):
     assert keys
     assert not [key for key in keys if key.startswith("train_loss")], "curves are seen in the picture alone"
     page.bar.open_button.click()
-    qtbot.waitUntil(lambda: bool(simulated.sessions.table.rows.keys), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(simulated.sessions.table.rows.keys), timeout=600_000)
     simulated.sessions.load_plots()
     detail = simulated.sessions.detail
-    qtbot.waitUntil(lambda: detail.content is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: detail.content is not None, timeout=600_000)
     detail.show_view("figures")
     assert list(detail.result.segments) == PICTURES[name]
     assert detail.result.pictures.filled(detail.content.facts) == PICTURES[name]

@@ -41,7 +41,7 @@ def run_to_its_end(window, qtbot):
     qtbot.waitUntil(lambda: window.training.result is not None)
     window.training.start()
     desk = window.conductor.training
-    qtbot.waitUntil(lambda: not desk.thread_.busy, timeout=60_000)
+    qtbot.waitUntil(lambda: not desk.thread_.busy, timeout=600_000)
     window.training.refresh()
     window.training.result.show_facts(desk.state.facts, now=True)
     return window.training
@@ -55,7 +55,7 @@ def simulated(qtbot, tmp_path):
         qtbot.addWidget(window)
         window.resize(1366, 768)
         window.show()
-        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=600_000)
         window.show_page("training")
         yield window
         window.close()
@@ -222,7 +222,7 @@ def test_a_recipe_is_refused_on_a_simulated_card_as_on_the_command_line(simulate
     page, desk = simulated.training, simulated.conductor.training
     words = sentences.error(UsageError("recipe_simulated", ""))
     page.form.set_values({"recipe": "mine.py:make"})
-    qtbot.waitUntil(lambda: words in page.setup.plan_text, timeout=20_000)
+    qtbot.waitUntil(lambda: words in page.setup.plan_text, timeout=600_000)
     page.start()
     qtbot.waitUntil(lambda: desk.state.phase is Phase.REFUSED)
     page.refresh()
@@ -234,10 +234,10 @@ def test_a_batch_session_opens_with_its_own_pictures(simulated, qtbot):
     run_to_its_end(simulated, qtbot)
     simulated.training.bar.open_button.click()
     assert simulated.page == "sessions"
-    qtbot.waitUntil(lambda: bool(simulated.sessions.table.rows.keys), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(simulated.sessions.table.rows.keys), timeout=600_000)
     simulated.sessions.load_plots()
     detail = simulated.sessions.detail
-    qtbot.waitUntil(lambda: detail.content is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: detail.content is not None, timeout=600_000)
     assert simulated.sessions.table.rows.cells[0][1].text == "Training"
     assert simulated.sessions._title.whole.startswith("Training · ")
     detail.show_view("figures")
@@ -389,7 +389,7 @@ def test_what_will_be_kept_is_read_without_scrolling(simulated, qtbot, size):
     simulated.resize(*size)
     simulated.show_page("training")
     setup = simulated.training.setup
-    qtbot.waitUntil(lambda: "steps, about" in setup.plan_text, timeout=20_000)
+    qtbot.waitUntil(lambda: "steps, about" in setup.plan_text, timeout=600_000)
     bottom = setup._kept.mapTo(simulated, setup._kept.rect().bottomLeft()).y()
     assert bottom < simulated.height()
 

@@ -23,7 +23,7 @@ from gputuner.model.events import CommandEnded, CommandSampled, CommandStarted
 from gputuner.model.followed import CardHeld, FollowedProcess, TrainingNow, TreeNow
 from gputuner.model.watched import Observed, TreeUse
 
-PATIENCE = 60_000
+PATIENCE = 600_000
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def real(qtbot, tmp_path):
         qtbot.addWidget(window)
         window.resize(1366, 768)
         window.show()
-        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=600_000)
         window.show_page("watch")
         window.experiments["watch"].load_plots()
         yield window
@@ -173,7 +173,7 @@ def test_a_simulated_card_is_no_place_for_a_command(qtbot, tmp_path):
         window = MainWindow(WindowPorts(setup), Choice.LIGHT)
         qtbot.addWidget(window)
         window.show()
-        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=20_000)
+        qtbot.waitUntil(lambda: bool(window.conductor.live.cards), timeout=600_000)
         page = window.experiments["watch"]
         page.form.set_values({"line": "python train.py"})
         page.refresh()

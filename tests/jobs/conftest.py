@@ -13,7 +13,7 @@ from gputuner.jobs.claims import log_path
 from gputuner.jobs.store import JobStore
 from gputuner.model.jobs import Needs, NeedSource, Request
 
-LIMIT_S = 120.0
+LIMIT_S = 600.0
 
 
 @dataclass

@@ -28,7 +28,7 @@ def running(queue, **more):
 def ended(supervisor, queue, number):
     queue.store.connection.execute("UPDATE jobs SET cancel_asked = 1.0 WHERE id = ?", (number,))
     supervisor.send_signal(signal.SIGTERM)
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
 
 
 def test_a_job_that_runs_is_adopted(queue):
@@ -43,7 +43,7 @@ def test_a_start_that_nobody_claimed_waits_again_and_its_ticket_is_void(queue, t
     queue.place(number, ticket="late")
     look(queue)
     assert queue.store.job(number).state is JobState.WAITING
-    queue.supervise(number, ticket="late").wait(timeout=60)
+    queue.supervise(number, ticket="late").wait(timeout=600)
     assert not (tmp_path / "ran").exists()
 
 

@@ -40,7 +40,7 @@ def test_it_runs_in_its_folder_and_environment_on_its_cards_by_uuid(queue, tmp_p
         *SH, script, environment={"SECRET": "hush", "PATH": "/bin:/usr/bin", "CUDA_VISIBLE_DEVICES": "9"}
     )
     queue.place(number, cards='["GPU-1", "GPU-2"]')
-    queue.supervise(number).wait(timeout=60)
+    queue.supervise(number).wait(timeout=600)
     assert queue.log(number) == f"{queue.data_dir}\nGPU-1,GPU-2/hush/{number}/\n"
 
 
@@ -53,7 +53,7 @@ def test_what_cannot_be_started_is_a_failure_with_its_reason(queue):
 def test_a_void_ticket_starts_nothing(queue, tmp_path):
     number = queue.add(*SH, f"touch {tmp_path}/ran")
     queue.place(number, ticket="new")
-    assert queue.supervise(number, ticket="old").wait(timeout=60) == 0
+    assert queue.supervise(number, ticket="old").wait(timeout=600) == 0
     assert not (tmp_path / "ran").exists()
     assert queue.store.job(number).state is JobState.STARTING
 
@@ -62,7 +62,7 @@ def test_of_many_with_one_ticket_one_runs(queue, tmp_path):
     number = queue.add(*SH, f"echo ran >> {tmp_path}/ran")
     queue.place(number)
     for process in [queue.supervise(number) for _each in range(4)]:
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=600) == 0
     assert (tmp_path / "ran").read_text() == "ran\n"
     assert queue.store.value("SELECT count(*) FROM starts") == 1
 
@@ -71,7 +71,7 @@ def test_a_cancelled_start_is_not_begun(queue, tmp_path):
     number = queue.add(*SH, f"touch {tmp_path}/ran")
     queue.place(number)
     assert queue.store.ask_cancel(number).state is JobState.CANCELLED
-    queue.supervise(number).wait(timeout=60)
+    queue.supervise(number).wait(timeout=600)
     assert not (tmp_path / "ran").exists()
 
 
@@ -87,7 +87,7 @@ def test_cancel_ends_its_whole_group_and_lets_it_tidy_up(queue, tmp_path):
     supervisor = queue.supervise(number)
     child = int(queue.until(lambda: (tmp_path / "child").exists() and (tmp_path / "child").read_text().strip()))
     open_queue(queue.data_dir).cancel(number)
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
     assert queue.store.job(number).state is JobState.CANCELLED
     assert (tmp_path / "tidied").exists()
     assert start_mark(child) is None
@@ -99,7 +99,7 @@ def test_told_to_stop_by_the_system_it_is_interrupted_not_cancelled(queue, tmp_p
     supervisor = queue.supervise(number)
     queue.until((tmp_path / "ran").exists)
     supervisor.send_signal(signal.SIGTERM)
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
     job = queue.store.job(number)
     assert (job.state, job.reason.code) == (JobState.INTERRUPTED, "stopped_outside")
 
@@ -112,7 +112,7 @@ def test_a_closing_terminal_ends_neither_the_job_nor_its_supervisor(queue, tmp_p
     for hint in (signal.SIGHUP, signal.SIGINT):
         supervisor.send_signal(hint)
     (tmp_path / "go").touch()
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
     assert queue.store.job(number).state is JobState.DONE
 
 
@@ -124,7 +124,7 @@ def test_it_leads_a_session_of_its_own_and_the_job_a_group_of_its_own(queue, tmp
     assert os.getsid(job.pid) == supervisor.pid
     assert os.getpgid(job.pid) == job.pid
     (tmp_path / "go").touch()
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_a_child_that_left_its_session_does_not_outlive_a_cancelled_job(queue, d
     supervisor = queue.supervise(number, ticket=ticket)
     pid = queue.until(child)
     open_queue(queue.data_dir).cancel(number)
-    supervisor.wait(timeout=60)
+    supervisor.wait(timeout=600)
     assert queue.store.job(number).state is JobState.CANCELLED
     assert start_mark(pid) is None
 
@@ -176,7 +176,7 @@ def test_what_a_job_that_ended_by_itself_has_left_is_told(queue, detached, tmp_p
     number = queue.add(*SH, f"{script} while [ ! -e {tmp_path}/child ]; do sleep 0.01; done")
     ticket = f"left-{os.getpid()}"
     queue.place(number, ticket=ticket)
-    assert queue.supervise(number, ticket=ticket).wait(timeout=60) == 0
+    assert queue.supervise(number, ticket=ticket).wait(timeout=600) == 0
     view = open_queue(queue.data_dir).read(left=True)
     assert view.jobs[0].state is JobState.DONE
     assert child() in view.left[number]

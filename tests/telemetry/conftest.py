@@ -11,7 +11,7 @@ from gputuner.telemetry.client import CollectorFeed
 from gputuner.telemetry.feed import Feed, FeedStatus, Tick
 from gputuner.telemetry.rates import Rates
 
-LONG_S = 30.0
+LONG_S = 600.0
 """Patience of a test: far longer than anything here takes."""
 SCRIPT = Path(__file__).with_name("scripted_source.py")
 

@@ -167,7 +167,7 @@ def test_the_process_ends_when_its_parent_does(tmp_path: Path) -> None:
     assert isinstance(LineReader().line(child.stdout.readline()), Hello)
     assert isinstance(LineReader().line(child.stdout.readline()), Ticked)
     child.stdin.close()
-    assert child.wait(30) == 0
+    assert child.wait(600) == 0
     child.stdout.close()
 
 
@@ -183,6 +183,6 @@ def test_closing_leaves_no_process(collect: Callable) -> None:
 
 def test_a_wrong_argument_ends_with_the_usage_code(tmp_path: Path) -> None:
     command = [sys.executable, str(SCRIPT), "fine", str(tmp_path / "flag"), "--fast-hz=50"]
-    done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, check=False, timeout=600)
     assert done.returncode == 2
     assert b"between 0 and 10" in done.stderr

@@ -34,7 +34,7 @@ def lead(crew: Crew, jobs: list[Job[object]], enough: Callable[[list[Job[object]
 def test_a_stuck_call_does_not_hold_the_rest_of_its_round() -> None:
     gate = threading.Event()
     taken: list[object] = []
-    calls: list[Callable[[int], object]] = [lambda _t: 0, lambda _t: gate.wait(30), lambda _t: 2, lambda _t: 3]
+    calls: list[Callable[[int], object]] = [lambda _t: 0, lambda _t: gate.wait(600), lambda _t: 2, lambda _t: 3]
     jobs = [Job("fast", str(i), call, taken.append) for i, call in enumerate(calls)]
     left: list[bool] = []
 
@@ -84,7 +84,7 @@ def test_what_the_loop_raises_is_raised_where_it_was_started() -> None:
             gate.set()
             raise KeyError("in another thread")
         asked.append(True)
-        crew.ask([Job("fast", "", lambda _t: gate.wait(30), print)], 1)
+        crew.ask([Job("fast", "", lambda _t: gate.wait(600), print)], 1)
         crew.wait(time.monotonic_ns() + 30 * S)
 
     with pytest.raises(KeyError):

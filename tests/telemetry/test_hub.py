@@ -26,11 +26,11 @@ def test_a_blocked_subscriber_blocks_nobody_and_loses_only_samples() -> None:
     def slow(given: Tick) -> None:
         seen.append(given)
         inside.set()
-        gate.wait(30)
+        gate.wait(600)
 
     hub.subscribe(slow)
     hub.publish(tick(0))
-    assert inside.wait(30)
+    assert inside.wait(600)
     gap = Gap(card="a", t0_ns=0, t1_ns=1, reason=Reason.ERROR)
     hub.publish(tick(1, gaps=(gap,), xids=(XidSeen(card="a", t_ns=1, xid=79),)))
     for t in range(2, 20):
@@ -98,7 +98,7 @@ def test_closing_from_a_callback_does_not_lock_up() -> None:
 
     hub.subscribe(close)
     hub.publish(tick(1))
-    assert done.wait(30)
+    assert done.wait(600)
 
 
 def test_cards_are_kept_by_place() -> None:

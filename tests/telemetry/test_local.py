@@ -21,7 +21,7 @@ def test_the_processor_is_read_over_and_over() -> None:
             enough.set()
 
     feed.subscribe(take)
-    assert enough.wait(30)
+    assert enough.wait(600)
     assert [card.uuid for card in feed.cards()] == [CPU_CARD]
     assert feed.origin is Origin.MEASURED
     latest = feed.latest()
@@ -48,7 +48,7 @@ def test_a_source_that_fails_is_a_state_not_a_crash() -> None:
             raise DeviceError("host_unreadable", "nothing can be read")
 
     feed = LocalFeed(Failing(), fast_hz=10.0)
-    assert asked.wait(30)
+    assert asked.wait(600)
     feed.close()
     assert feed.cards() == ()
     assert feed.latest() is None

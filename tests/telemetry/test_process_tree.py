@@ -34,7 +34,7 @@ class Started:
 
     def end(self):
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(600)
         self.process.stdout.close()
 
 
@@ -112,7 +112,7 @@ os._exit(0)
     tree.look()
     assert tree.pids == {root.pid, child}
     root.process.kill()
-    root.process.wait(30)
+    root.process.wait(600)
     tree.look()
     assert child in tree.pids
     assert root.pid not in tree.pids

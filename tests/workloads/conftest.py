@@ -71,7 +71,7 @@ class WorkerProcess:
         self.send(kind="trial", workload=workload, params=params, **message)
 
     def wait(self) -> int:
-        return self.process.wait(timeout=60)
+        return self.process.wait(timeout=600)
 
     def close(self) -> None:
         with self.process as process:

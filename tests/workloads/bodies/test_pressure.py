@@ -76,7 +76,7 @@ def test_threads_of_the_host_are_those_of_the_quota(monkeypatch):
 def test_all_threads_work_in_an_iteration(monkeypatch):
     seen = set()
     body = Spinning(dial=1.0, burst_s=0.001, passes=1)
-    together = threading.Barrier(2 * cores(), timeout=60)
+    together = threading.Barrier(2 * cores(), timeout=600)
     monkeypatch.setattr(
         "gputuner.workloads.bodies.pressure_threads.digests",
         lambda count: (together.wait(), seen.add(threading.get_ident())),

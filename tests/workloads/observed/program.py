@@ -11,7 +11,7 @@ from gputuner.analysis.watching_records import gather
 from gputuner.model.watched import Observed
 from gputuner.workloads.observed.environment import injected
 
-SECONDS = 120
+SECONDS = 600
 
 
 @dataclass(frozen=True)
