@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from gputuner.analysis.wear import SessionWear, Wear, session_wear, wear
 from gputuner.analysis.wear_trace import spans, told_once
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
-from gputuner.sessions.library import Entry
+from gputuner.sessions.earlier import Library, Summary
 from gputuner.sessions.reader import SessionReader
-from gputuner.sessions.summary import SessionSummary
 from gputuner.sessions.wear import wear_trace, xids_of
 
 ROOM = "room_c"
@@ -21,14 +19,6 @@ class WearStopped(GputunerError):
     """Whoever asked would not wait for the end; nothing was made."""
 
     exit_code = ExitCode.INTERRUPTED
-
-
-class Library(Protocol):
-    """The stored sessions (``sessions.library.SessionLibrary`` is one)."""
-
-    def entries(self) -> Sequence[Entry]:
-        """All of them, newest first."""
-        ...
 
 
 def worn_cards(library: Library, origin: Origin = Origin.MEASURED) -> tuple[CardInfo, ...]:
@@ -89,7 +79,7 @@ def wear_of(
     return wear(card, origin, found, above=above, skipped=skipped)
 
 
-def _summaries(library: Library, origin: Origin) -> list[SessionSummary]:
+def _summaries(library: Library, origin: Origin) -> list[Summary]:
     return [e.summary for e in library.entries() if e.summary is not None and e.summary.origin is origin]
 
 

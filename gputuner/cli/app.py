@@ -19,6 +19,7 @@ from gputuner.cli import (
     devices,
     doctor,
     health,
+    health_wear,
     manual,
     monitor,
     power,
@@ -50,7 +51,6 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("batch", batch.batch, batch.ABOUT),
     ("contend", contention.contend, contention.ABOUT),
     ("power", power.power, power.ABOUT),
-    ("health", health.health, health.ABOUT),
     ("watch", watch.watch, watch.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),
@@ -90,6 +90,10 @@ def build_app() -> App:
     thermal.default(cooling.cooling)
     thermal.command(cooling.compare_tests, name="compare", help=_(cooling.COMPARE))
     app.command(thermal)
+    checks = _app("health", _(health.ABOUT), len(COMMANDS) + 4)
+    checks.default(health.health)
+    checks.command(health_wear.wear, name="wear", help=_(health_wear.ABOUT))
+    app.command(checks)
     app["--help"].help = _(manual.SHOW_HELP)
     app["--version"].help = _(manual.SHOW_VERSION)
     return app

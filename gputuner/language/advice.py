@@ -13,6 +13,7 @@ from gputuner.language.names import source, workload
 from gputuner.language.power import VARIANTS as POWER
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.switching import setting as switched
+from gputuner.language.wear import changes_named
 from gputuner.language.words import CHINESE, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
@@ -131,7 +132,7 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     for name in ("precision", "baseline", "instead", "faster"):
         if name in named:
             named[name] = PRECISIONS.get(str(named[name]), str(named[name]))
-    named |= settings_named(named)
+    named |= settings_named(named) | changes_named(params)
     for prefix in ("", "base_", "next_", "free_"):
         if f"{prefix}precision" in params:
             named[f"{prefix}setting"] = switched(params, prefix)

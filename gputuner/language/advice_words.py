@@ -18,6 +18,8 @@ from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
 from gputuner.language.power import ADVICE as POWER
 from gputuner.language.power import QUESTIONS as POWER_QUESTIONS
 from gputuner.language.switching_words import ADVICE as SWITCHES
+from gputuner.language.wear import ADVICE as WEAR
+from gputuner.language.wear import QUESTIONS as WEAR_QUESTIONS
 from gputuner.language.words import N_
 
 _CLOCK = N_("The SM clock was {sm_clock_mhz:MHz} of {sm_clock_max_mhz:MHz}, {clock_lost:fraction} below its maximum.")
@@ -390,6 +392,7 @@ ADVICE: dict[str, AdviceWords] = {
     **HEALTH,
     **LOADING,
     **NUMERICS,
+    **WEAR,
     **WATCHING,
 }
 
@@ -408,6 +411,7 @@ QUESTIONS: dict[str, str] = {
     **COOLING_QUESTIONS,
     **POWER_QUESTIONS,
     **HEALTH_QUESTIONS,
+    **WEAR_QUESTIONS,
     **NUMERICS_QUESTIONS,
     **WATCHING_QUESTIONS,
 }

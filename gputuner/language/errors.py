@@ -13,6 +13,7 @@ from gputuner.language.filling import fill
 from gputuner.language.health import ERRORS as HEALTH
 from gputuner.language.jobs import ERRORS as JOBS
 from gputuner.language.power import ERRORS as POWER
+from gputuner.language.wear import ERRORS as WEAR
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
 
@@ -321,6 +322,7 @@ ERRORS: dict[str, str] = (
     | COOLING
     | POWER
     | HEALTH
+    | WEAR
     | COMMANDS
     | JOBS
     | CONTROL
