@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from gputuner.jobs import logs
+from gputuner.jobs import log_cap, logs
 from gputuner.jobs.claims import FOLDER, LOGS
 
 Follower = logs.Follower
+cut_bytes = log_cap.cut_bytes
 
 
 def folder(data_dir: Path) -> Path:

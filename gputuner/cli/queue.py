@@ -179,6 +179,8 @@ def log(
         options: the common options.
         context: streams and the way to the program.
     """
+    from gputuner.assembly.queue_logs import cut_bytes
+
     output = context.output(options)
     check_range("--lines", lines, LINES, "")
     if follow and options.json:
@@ -186,14 +188,19 @@ def log(
     queue = _opened(options)
     which = _one(job)
     tail = queue.log(which, most_bytes=0)
+    gone = 0 if tail.path is None else cut_bytes(tail.path)
     if output.json:
         body = document.head("queue.log", None)
         shown = _pieces(tail, lines, MOST_JSON_BYTES)
         found = {"jobs": queue_document.jobs([queue.job(which)]), "log": "".join(shown), "attempt": tail.attempt}
-        document.write(body | found | {"log_bytes": tail.size_bytes}, output.out)
+        sizes = {"log_bytes": tail.size_bytes, "log_cut_bytes": gone}
+        document.write(body | found | sizes, output.out)
         return 0
     if tail.path is None and not follow:
         output.note(_("Job {id} has not started yet.").format(id=which))
+    if gone and lines is None:
+        told = _("The oldest {size} of the log of job {id} were cut away, as it grew beyond its limit.")
+        output.note(told.format(size=numbers.value(gone, "bytes"), id=which))
     ended = "\n"
     for piece in _pieces(tail, lines):
         output.out.write(piece)

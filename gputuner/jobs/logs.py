@@ -3,7 +3,11 @@
 import codecs
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from io import SEEK_END
 from pathlib import Path
+
+from gputuner.jobs.log_cap import head_of, read_whole
 
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE = 1 << 20
@@ -33,23 +37,39 @@ def overdrawn(text: str) -> str:
 
 
 class Follower:
-    """Reads on where it was; a sign that is not whole yet waits for its rest."""
+    """Reads on where it was, also in a log that was cut meanwhile; a sign that is not whole yet waits for its rest."""
 
     def __init__(self, path: Path, start: int = 0) -> None:
         """Begin at byte ``start``."""
-        self._path, self._at = path, start
+        self._path = path
+        self._at: int = start
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self._head: tuple[int, int] = (0, 0)
+        with suppress(OSError), read_whole(path) as file:
+            self._head = head_of(file)
 
     def pieces(self) -> Iterator[str]:
         """What is there now and was not read yet, in blocks."""
+        while raw := self._next():
+            self._at += len(raw)
+            yield clean(self._decoder.decode(raw))
+
+    def _next(self) -> bytes:
         try:
-            with self._path.open("rb") as file:
+            with read_whole(self._path) as file:
+                self._find(head_of(file), file.seek(0, SEEK_END))
                 file.seek(self._at)
-                while raw := file.read(BLOCK_BYTES):
-                    self._at += len(raw)
-                    yield clean(self._decoder.decode(raw))
+                return file.read(BLOCK_BYTES)
         except FileNotFoundError:
-            return
+            return b""
+
+    def _find(self, head: tuple[int, int], size: int) -> None:
+        """Where to read on, if the log was cut or emptied: what was read is not read again."""
+        if head != self._head:
+            (gone, length), read = head, self._head[0] + self._at - self._head[1]
+            self._at, self._head = (length + read - gone if read > gone else 0), head
+        if size < self._at:
+            self._at = 0
 
 
 def lines(path: Path, start: int = 0, end: int | None = None) -> Iterator[str]:

@@ -21,6 +21,7 @@ from types import FrameType
 from gputuner.jobs import claims
 from gputuner.jobs.command import Gated, Ungated, made
 from gputuner.jobs.failure import log_tail, out_of_memory
+from gputuner.jobs.log_cap import LogCap, cap_of
 from gputuner.jobs.marked import MARK, send_marked
 from gputuner.jobs.processes import boot_id, start_mark
 
@@ -30,7 +31,6 @@ LOOK_S = 0.1
 """How often the rest of a job is looked at that was asked to end."""
 MOST_KILLS = 20
 """So often the rest of a job is killed, which may make new processes meanwhile."""
-LONGEST_WAIT_S = 3600.0
 CPU = "cpu"
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 
@@ -59,7 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         connection.close()
     command.open()
-    code, asked = _follow(command, order, ticket, signals, data_dir)
+    cap = LogCap(log, cap_of(order.environment))
+    code, asked = _follow(command, order, ticket, signals, data_dir, cap)
+    cap.look()
     state, reason, tail = _told(code, asked, log)
     claims.persistently(
         claims.database(data_dir),
@@ -118,7 +120,7 @@ def _noted(_number: int, _frame: FrameType | None) -> None:
 
 
 def _follow(
-    command: Gated | Ungated, order: claims.Order, ticket: str, signals: _Signals, data_dir: Path
+    command: Gated | Ungated, order: claims.Order, ticket: str, signals: _Signals, data_dir: Path, cap: LogCap
 ) -> tuple[int, str | None]:
     """Wait for the command's end; exit code, and the state it ends in if it did not end by itself."""
     ends = None if order.timeout_s is None else time.monotonic() + order.timeout_s
@@ -136,9 +138,9 @@ def _follow(
             _send(command, ticket, _KILL)
             kill_at = now + GRACE_S
         due = [at - now for at in (None if asked else ends, kill_at) if at is not None]
-        signals.wait(min([*due, 1.0 if polls else LONGEST_WAIT_S]))
+        signals.wait(min([*due, cap.look()]))
     if asked is not None:
-        _end_rest(command, ticket, time.monotonic() + GRACE_S if kill_at is None else kill_at)
+        _end_rest(command, ticket, time.monotonic() + GRACE_S if kill_at is None else kill_at, cap)
     return code, asked
 
 
@@ -163,14 +165,14 @@ def _send(command: Gated | Ungated, ticket: str, number: int) -> bool:
     return send_marked(ticket, number, group=command.pid) or in_group
 
 
-def _end_rest(command: Gated | Ungated, ticket: str, kill_at: float) -> None:
+def _end_rest(command: Gated | Ungated, ticket: str, kill_at: float, cap: LogCap) -> None:
     """Wait for what is left of the job that was asked to end; at last kill it."""
     kills = 0
     while _send(command, ticket, 0) and kills < MOST_KILLS:
         if time.monotonic() >= kill_at:
             _send(command, ticket, _KILL)
             kills += 1
-        time.sleep(LOOK_S)
+        time.sleep(min(LOOK_S, cap.look()))
 
 
 def _told(code: int, asked: str | None, log: Path) -> tuple[str, dict[str, object] | None, str]:
