@@ -11,8 +11,8 @@ import pytest
 
 from gputuner.assembly.queue import open_queue
 from gputuner.jobs.lease import RunnerLease
-from gputuner.model.errors import CardBusy
 from gputuner.jobs.log_cap import first_line
+from gputuner.model.errors import CardBusy
 from gputuner.model.jobs import JobState, Request
 
 pytestmark = pytest.mark.e2e
@@ -167,7 +167,7 @@ def test_the_log_is_shown_whole_by_its_last_lines_and_as_part_of_a_document(here
     log.write_bytes(first_line(3 << 30, 64 << 20) + b"the rest\n")
     shown = here("queue", "log", "1")
     assert shown.out.endswith("the rest\n")
-    assert "3.0 GiB" in shown.err
+    assert "3 GiB" in shown.err
     assert json.loads(here("queue", "log", "1", "--json").out)["log_cut_bytes"] == 3 << 30
     log.unlink()
     assert here("queue", "log", "1").out == ""
