@@ -120,7 +120,7 @@ class Batch:
             matmuls=(),
             bursts=(),
             copy_s=0.0,
-            trainings=only or whole.trainings,
+            trainings=only or subject.formats(context),
             first_batch=min(first, self.largest_batch or first),
             last_batch=whole.last_batch if cpu and usual else LAST_BATCH,
             layouts=subject.images,

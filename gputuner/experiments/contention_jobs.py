@@ -99,7 +99,8 @@ class AskedJob:
         Raises:
             UsageError: a setting is out of range.
         """
-        return self.made(training_order(context)[0], cpu=context.card.is_cpu, folder=folder)
+        formats = built_in(self.name, cpu=context.card.is_cpu).formats if self.name else training_order
+        return self.made(formats(context)[0], cpu=context.card.is_cpu, folder=folder)
 
     def made(self, precision: Precision, *, cpu: bool, folder: str = ".") -> Job:
         """The job in ``precision`` where it does not say another one.

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Protocol, runtime_checkable
 
+from gputuner.experiments.precisions import training_order
+from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
 from gputuner.model.steps import told_recipe
 from gputuner.workloads.specs import Precision, ResNet50Spec
@@ -22,6 +24,15 @@ class Subject:
     """Batch, precision and channels-last → spec."""
     images: bool
     """Whether the layout of its input matters."""
+    bf16_on_card: bool = True
+    """Whether it trains in BF16 on a card: cuDNN's recurrent layers, under autocast, do not."""
+
+    def formats(self, context: PlanContext) -> tuple[Precision, ...]:
+        """Native formats for it on the card of ``context``, best guess first."""
+        order = training_order(context)
+        if self.bf16_on_card or context.card.is_cpu or "bf16" not in order:
+            return order
+        return (*(p for p in order if p == "fp16"), *(p for p in order if p not in ("bf16", "fp16")))
 
 
 @runtime_checkable
@@ -65,7 +76,9 @@ BUILT_IN: dict[str, Callable[[bool], Subject]] = {
     "gpt": lambda cpu: Subject(
         name="gpt", make=lambda b, p, _: GptSpec(batch=b, precision=p, sequence=128 if cpu else 1024), images=False
     ),
-    "lstm": lambda _: Subject(name="lstm", make=lambda b, p, _: LstmSpec(batch=b, precision=p), images=False),
+    "lstm": lambda _: Subject(
+        name="lstm", make=lambda b, p, _: LstmSpec(batch=b, precision=p), images=False, bf16_on_card=False
+    ),
     "llm": lambda _: Subject(name="llm", make=lambda b, p, _: LlmSpec(batch=b, precision=p), images=False),
 }
 """Name → subject for a processor (True) or a card."""

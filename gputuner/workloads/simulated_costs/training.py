@@ -205,7 +205,13 @@ def edsr(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
 
 
 def lstm(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
-    """The LSTM language model."""
+    """The LSTM language model.
+
+    Raises:
+        UnsupportedOnChipError: in BF16, as a real card's worker refuses it.
+    """
+    if params["precision"] == "bf16":
+        raise UnsupportedOnChipError("autocast runs cuDNN's recurrent layers in FP16 even where BF16 is asked for")
     shape, sequence = LstmShape(), int(params["sequence"])
     spec = LstmSpec(**_spec_fields(params, "batch", "precision", "sequence"))  # pyright: ignore[reportArgumentType]
     line = spec.memory()
