@@ -10,14 +10,18 @@ from gputuner.language import sentences
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, MigInstance, Origin
 from gputuner.model.change import Change
+from gputuner.model.document_parts import Json, conditions, point, reading, readings
 from gputuner.model.errors import ExitCode, GputunerError
 from gputuner.model.events import Outcome, Warned
-from gputuner.model.points import Conditions, Point
+from gputuner.model.points import Point
 from gputuner.model.quantities import QUANTITIES
 from gputuner.model.readings import Reading
 from gputuner.model.samples import CardProcesses, Sample
 
-Json = dict[str, object]
+__all__ = [
+    "Json", "advice", "card", "change", "conditions", "failure", "head", "point", "processes", "question", "reading",
+    "readings", "sample", "warning", "write",
+]  # fmt: skip
 
 
 def head(
@@ -52,20 +56,6 @@ def write(document: Mapping[str, object], stream: TextIO) -> None:
     text = json.dumps(document, indent=2, allow_nan=False)
     stream.write(f"{text}\n")
     stream.flush()
-
-
-def reading(entry: Reading) -> Json:
-    """A value with its unit, or its reason."""
-    return {
-        "value": entry.value,
-        "unit": entry.unit or None,
-        "reason": None if entry.reason is None else entry.reason.value,
-    }
-
-
-def readings(entries: Mapping[str, Reading]) -> dict[str, Json]:
-    """Readings by name."""
-    return {name: reading(entry) for name, entry in entries.items()}
 
 
 def sample(entry: Sample) -> dict[str, Json]:
@@ -133,37 +123,6 @@ def _mig(entry: MigInstance) -> Json:
         "memory_total_bytes": entry.memory_total_bytes,
         "memory_used_bytes": entry.memory_used_bytes,
     }
-
-
-def point(entry: Point) -> Json:
-    """A figure with its spread, conditions and flags."""
-    spread = entry.spread
-    known = spread is not None and spread.ci95_low is not None and spread.ci95_high is not None
-    return {
-        "id": entry.id,
-        "card": entry.card,
-        "origin": entry.origin.value,
-        "metric": entry.metric,
-        "workload": entry.workload,
-        "params": dict(entry.params),
-        "value": entry.value,
-        "unit": entry.unit,
-        "n": spread.n if spread else None,
-        "median": spread.median if spread else None,
-        "iqr": spread.iqr if spread else None,
-        "ci95": [spread.ci95_low, spread.ci95_high] if spread and known else None,
-        "block_length": spread.block_length if spread else None,
-        "conditions": None if entry.conditions is None else conditions(entry.conditions),
-        "flags": [flag.value for flag in entry.flags],
-        "extra": dict(entry.extra),
-    }
-
-
-def conditions(entry: Conditions) -> Json:
-    """What the card did meanwhile."""
-    from gputuner.model.codec import to_builtins
-
-    return dict(to_builtins(entry))
 
 
 def advice(entry: Advice) -> Json:

@@ -1,35 +1,11 @@
-"""The certificate of a health test: one JSON document with a fingerprint, and the same as a page to read.
+"""Where the command line puts the certificates of health tests."""
 
-The fingerprint is the SHA-256 of the document's canonical form (keys sorted, no blanks, ASCII) without the fingerprint
-itself, so that whoever has the JSON can compute it again. It proves that nothing was changed since, not who made it.
-"""
-
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from html import escape
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from gputuner.analysis.health import as_sold
-from gputuner.cli import document
 from gputuner.cli.experiment import Finished
-from gputuner.cli.health import told_verdict
-from gputuner.language import health, sentences
-from gputuner.language.tables import Table
-from gputuner.language.words import _
+from gputuner.language.health_certificate import Tested, certificate, page, written
 from gputuner.model.errors import StoreError
-
-SCHEMA = "gputuner.health.certificate/1"
-READINGS = ("vbios", "driver", "power_limit_default_w", "power_limit_enforced_w", "ecc_enabled", "l2_bytes")
-"""What of a card's readings the certificate keeps."""
-STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}"
-    "table{border-collapse:collapse;width:100%;margin:.5rem 0 1.5rem}"
-    "td,th{border-bottom:1px solid #d0d7de;padding:.3rem .6rem;text-align:left}"
-    "code{word-break:break-all}.pass{color:#1a7f37}.fail{color:#cf222e}"
-)
 
 
 def check_folder(folder: Path) -> None:
@@ -50,100 +26,33 @@ def write_all(folder: Path, ended: Sequence[Finished]) -> tuple[Path, ...]:
     Raises:
         StoreError: they cannot be written.
     """
-    written: list[Path] = []
+    files: list[Path] = []
     for each in ended:
         if not each.found.points:
             continue
-        body = certificate(each)
+        tested = tested_of(each)
+        body = certificate(tested)
         stem = folder / f"health-{each.found.run_id}"
         for path, text in (
-            (stem.with_suffix(".json"), json.dumps(body, indent=2, sort_keys=True, allow_nan=False) + "\n"),
-            (stem.with_suffix(".html"), page(each, body)),
+            (stem.with_suffix(".json"), written(body)),
+            (stem.with_suffix(".html"), page(tested, body)),
         ):
             try:
                 path.write_text(text, encoding="utf-8")
             except OSError as err:
                 raise StoreError("certificate_unwritable", str(err), path=str(path), reason=err.strerror or "") from err
-            written.append(path)
-    return tuple(written)
+            files.append(path)
+    return tuple(files)
 
 
-def certificate(each: Finished) -> dict[str, Any]:
-    """The document of one run, with its fingerprint."""
+def tested_of(each: Finished) -> Tested:
+    """A run as its certificate takes it."""
     found = each.found
-    card = found.started.cards[0] if found.started else each.cards[0]
-    started = found.started
-    body: dict[str, Any] = {
-        "schema": SCHEMA,
-        "run_id": found.run_id,
-        "origin": card.origin.value,
-        "outcome": each.outcome.value,
-        "verdict": told_verdict(each),
-        "as_sold": as_sold(found.points),
-        "started": datetime.fromtimestamp(started.unix_s, UTC).isoformat(timespec="seconds") if started else None,
-        "gputuner": started.version if started else None,
-        "spec": dict(started.spec) if started else {},
-        "card": {
-            "uuid": card.uuid,
-            "name": card.name,
-            "catalog_id": card.catalog.catalog_id if card.catalog else None,
-            "memory_total_bytes": card.memory_total_bytes,
-            "sm_count": card.sm_count,
-            "readings": document.readings({k: v for k, v in card.readings.items() if k in READINGS}),
-        },
-        "points": [document.point(point) for point in found.points],
-        "warnings": [{"code": entry.code, "params": dict(entry.params)} for entry in found.warnings],
-    }
-    return {**body, "fingerprint": fingerprint(body)}
-
-
-def fingerprint(body: Mapping[str, Any]) -> str:
-    """SHA-256 of the canonical form of a certificate, its own entry left out."""
-    rest = {name: value for name, value in body.items() if name != "fingerprint"}
-    return hashlib.sha256(
-        json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
-    ).hexdigest()
-
-
-def page(each: Finished, body: Mapping[str, Any]) -> str:
-    """The certificate as one page of HTML that needs nothing else."""
-    points = each.found.points
-    told = told_verdict(each)
-    kind = "pass" if told == "pass" and body["as_sold"] else "fail"
-    lines = [_("Health: {verdict}.").format(verdict=health.verdict(told))]
-    lines += [
-        _("Identity: {verdict}.").format(verdict=health.identity(p)) for p in points if p.metric == "identity_verdict"
-    ]
-    if body["origin"] != "measured":
-        lines.append(_("These figures are {origin}.").format(origin=sentences.origin(points[0].origin)))
-    card = body["card"]
-    facts = [
-        (_("Card"), f"{card['name']} ({card['uuid']})"),
-        (_("VBIOS"), str(card["readings"].get("vbios", {}).get("value") or "—")),
-        (_("Tested"), str(body["started"] or "—")),
-        (_("Program"), f"gputuner {body['gputuner'] or ''}"),
-        (_("Fingerprint"), str(body["fingerprint"])),
-    ]
-    heading = escape(_("Health certificate"))
-    parts = [f"<h1>{heading}</h1>"]
-    parts += [f'<p class="{kind}"><strong>{escape(line)}</strong></p>' for line in lines]
-    parts.append(_html(Table(headers=("", ""), rows=tuple(facts))))
-    for title, table in (
-        (_("Video memory"), health.memory_table(points)),
-        (_("Products, bit for bit"), health.burn_table(points)),
-        (_("Against the sheet"), health.identity_table(points)),
-        (_("Stages"), health.stages_table(points)),
-    ):
-        if table.rows:
-            parts.append(f"<h2>{escape(title)}</h2>{_html(table)}")
-    parts += [f"<p>{escape(line)}</p>" for line in health.memory_lines(points)]
-    text = _("The fingerprint is the SHA-256 of the JSON beside this page; it shows that nothing was changed since.")
-    parts.append(f"<p>{escape(text)}</p>")
-    head = f"<meta charset='utf-8'><title>{heading}</title><style>{STYLE}</style>"
-    return f"<!doctype html><html><head>{head}</head><body>{''.join(parts)}</body></html>\n"
-
-
-def _html(table: Table) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in table.headers)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in table.rows)
-    return f"<table><tr>{head}</tr>{rows}</table>" if any(table.headers) else f"<table>{rows}</table>"
+    return Tested(
+        run_id=found.run_id,
+        card=found.started.cards[0] if found.started else each.cards[0],
+        points=found.points,
+        started=found.started,
+        finished=found.finished,
+        warnings=found.warnings,
+    )

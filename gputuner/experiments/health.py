@@ -100,7 +100,7 @@ class _Test:
     def __init__(self, course: Course, spec: Health) -> None:
         self._course, self._spec = course, spec
         self._samples: list[Sample] = []
-        self._rates: list[Part] = []
+        self._rates: list[tuple[Heat, Part]] = []
         self._passes: list[Pass] = []
         self._room = 1
         self._copied: float | None = None
@@ -157,7 +157,7 @@ class _Test:
         if isinstance(covered, int) and isinstance(free, int) and free > 0:
             self._of_free = min(covered / free, self._of_free or 1.0)
         self._passes += [pass_of(part.params, part.notes) for part in trial.parts if part.params.get("pass") != "rate"]
-        self._rates += [part for part in trial.parts if part.params.get("pass") == "rate"]
+        self._rates.extend((heat, part) for part in trial.parts if part.params.get("pass") == "rate")
         yield from self._course.tell(*pass_points(self._course, number, trial, result.part_conditions))
         return "done"
 

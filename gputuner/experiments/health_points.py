@@ -12,6 +12,7 @@ from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import Sample
 from gputuner.model.steps import Part, Trial
+from gputuner.workloads.specs_vram import Heat
 
 VRAM, BURN = "vram", "burn"
 COUNTERS = (
@@ -61,26 +62,30 @@ def _pass_point(course: Course, stage: int, name: str, heat: str, parts: list[tu
     return course.make.figure("vram_errors", VRAM, float(sum(errors)), "1", params, conditions=seen, extra=extra)
 
 
-def rate_points(course: Course, parts: Sequence[Part]) -> tuple[tuple[Point, ...], tuple[SlowArea, ...]]:
-    """``vram_block_rate`` of each block over the whole test, and areas that are slower."""
-    rates: dict[tuple[int, int], list[float]] = {}
-    for part in parts:
+def rate_points(course: Course, parts: Sequence[tuple[Heat, Part]]) -> tuple[tuple[Point, ...], tuple[SlowArea, ...]]:
+    """``vram_block_rate`` of each block over the whole test, and areas that are slower.
+
+    Extra ``cold`` and ``hot``: the rate, bytes/s, while the card was so.
+    """
+    rates: dict[tuple[int, int], dict[Heat, list[float]]] = {}
+    for heat, part in parts:
         if part.params.get("pass") == "rate" and part.iteration_s:
             key = int(part.params["offset_bytes"]), int(part.params["bytes"])
-            rates.setdefault(key, []).extend(part.work["bytes"] / seconds for seconds in part.iteration_s)
+            found = [part.work["bytes"] / seconds for seconds in part.iteration_s]
+            rates.setdefault(key, {}).setdefault(heat, []).extend(found)
     if not rates:
         return (), ()
     usual = max(size for _, size in rates)
-    told = {offset: median(found) for (offset, size), found in rates.items() if size == usual}
+    own = {offset: found for (offset, size), found in sorted(rates.items()) if size == usual}
+    told = {offset: median(rate for each in found.values() for rate in each) for offset, found in own.items()}
     middle = median(told.values())
-    points = tuple(
-        course.make.figure(
-            "vram_block_rate", VRAM, rate, "B/s", {"offset_bytes": offset, "bytes": usual},
-            extra={"fraction_of_median": rate / middle},
-        )
-        for offset, rate in sorted(told.items())
-    )  # fmt: skip
-    return points, slow_areas(sorted(told.items()), usual)
+    points: list[Point] = []
+    for offset, rate in told.items():
+        extra: dict[str, Scalar] = {"fraction_of_median": rate / middle}
+        extra |= {heat: median(each) for heat, each in own[offset].items()}
+        params: dict[str, Scalar] = {"offset_bytes": offset, "bytes": usual}
+        points.append(course.make.figure("vram_block_rate", VRAM, rate, "B/s", params, extra=extra))
+    return tuple(points), slow_areas(sorted(told.items()), usual)
 
 
 def memory_points(
