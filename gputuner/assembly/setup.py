@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from gputuner.assembly import stages
+from gputuner.assembly.alerts import rules_of
 from gputuner.assembly.choosing import Cards
 from gputuner.assembly.control import How
 from gputuner.assembly.knowledge import KNOWLEDGE, with_record
@@ -145,6 +146,7 @@ class Setup:
             seen = self.seen()
             seen.require(cards)
             notes, beside = (*seen.notes(), *self._cap_notes(cards[0])), self._cards.beside(cards)
+        alerts, broken = rules_of(self.data_dir)
         options = Options(
             cards=tuple(card.uuid for card in cards),
             share=share,
@@ -152,8 +154,9 @@ class Setup:
             safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
             seed=getattr(spec, "seed", 0),
             users_mps=getattr(spec, "users_mps", False),
-            notes=notes,
+            notes=(*notes, *broken),
             beside=tuple(card.uuid for card in beside),
+            alerts=alerts,
         )
         return self.engine.start(spec, options)
 
@@ -190,8 +193,12 @@ class Setup:
         from gputuner.experiments.watch import WatchCommand
 
         spec = WatchCommand(command=begun.words, hooks=begun.hooks)
+        alerts, broken = rules_of(self.data_dir)
         options = Options(
-            cards=tuple(card.uuid for card in cards), following=begun.following, notes=elsewhere(begun.words)
+            cards=tuple(card.uuid for card in cards),
+            following=begun.following,
+            notes=(*elsewhere(begun.words), *broken),
+            alerts=alerts,
         )
         engine = self.engine if kept else Engine(self._open_stage, None, None, KNOWLEDGE)
         return engine.start(spec, options)

@@ -9,6 +9,7 @@ from cyclopts import App, CycloptsError, Group
 
 from gputuner.cli import (
     advise,
+    alerts,
     batch,
     bench,
     compare,
@@ -94,6 +95,10 @@ def build_app() -> App:
     checks.default(health.health)
     checks.command(health_wear.wear, name="wear", help=_(health_wear.ABOUT))
     app.command(checks)
+    told = _app("alerts", _(alerts.ABOUT), len(COMMANDS) + 4)
+    for order, (name, command, about) in enumerate(alerts.COMMANDS):
+        told.command(command, name=name, help=_(about), sort_key=order, usage=alerts.USAGE.get(name))
+    app.command(told)
     app["--help"].help = _(manual.SHOW_HELP)
     app["--version"].help = _(manual.SHOW_VERSION)
     return app

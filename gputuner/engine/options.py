@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from gputuner.engine.safety import SafetyLimits
 from gputuner.engine.watched_follow import Following
+from gputuner.model.alerts import AlertRule
 from gputuner.model.steps import Warn
 
 
@@ -13,7 +14,8 @@ class Options:
 
     ``notes``: what the reader is to know from the start. ``beside``: UUIDs of further cards that an experiment may use
     if they are idle (copies between cards). ``following``: the user's command that a run of ``watch`` follows.
-    ``users_mps``: jobs that are to share the card by MPS are clients of the user's own daemon.
+    ``users_mps``: jobs that are to share the card by MPS are clients of the user's own daemon. ``alerts``: the user's
+    rules, by which the run's cards are judged while it lasts.
     """
 
     cards: tuple[str, ...]
@@ -25,3 +27,4 @@ class Options:
     beside: tuple[str, ...] = ()
     following: Following | None = None
     users_mps: bool = False
+    alerts: tuple[AlertRule, ...] = ()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gputuner.engine import admission
+from gputuner.engine.alert_teller import AlertTeller
 from gputuner.engine.commanded import commands_of, told_commands
 from gputuner.engine.fingerprints import fingerprint
 from gputuner.engine.knowledge import Knowledge
@@ -61,11 +62,13 @@ class Performance:
     _sensors: dict[str, SensorWatch] = field(default_factory=lambda: {})
     _follower: Follower | None = None
     _settings: Settings | None = None
+    _alerts: AlertTeller | None = None
 
     def run(self) -> None:
         """Perform, end all workers on every path, and tell how it ended."""
         card = self.cards[0]
-        loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick, self.teller.idle)
+        loop = Loop(self.stage, card.uuid, SafetyWatch(card, self.options.safety), self._tell_tick, self._idle)
+        self._alerts = AlertTeller(self.options.alerts, self.cards, self.stage.sampling_hz, self.teller.tell)
         workers = Workers(self.stage, loop, card, self._cap_bytes(card), self.teller.tell)
         users = self.options.users_mps
         sharing = Sharing(self.stage, loop, workers, card, self.teller.tell, self.data_dir, users)
@@ -246,11 +249,18 @@ class Performance:
             xids=tuple(x for x in tick.xids if x.card in ours),
             cards=tuple(c for c in tick.cards if c.uuid in ours),
         )
+        if self._alerts is not None:
+            self._alerts.take(tick)
         if self._follower is not None:
             self._follower.take(tick)
         for sample in tick.samples:
             if sample.card in ours:
                 self._check_sensors(sample)
+
+    def _idle(self) -> None:
+        self.teller.idle()
+        if self._alerts is not None:
+            self._alerts.look(self.stage.clock.now_ns())
 
     def _check_sensors(self, sample: Sample) -> None:
         note = self._sensors.setdefault(sample.card, SensorWatch()).take(sample)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.alerts import ERRORS as ALERTS
 from gputuner.language.benchmarks import unavailable
 from gputuner.language.contention_commands import ERRORS as COMMANDS
 from gputuner.language.contention_words import ERRORS as CONTENTION
@@ -326,6 +327,7 @@ ERRORS: dict[str, str] = (
     | COMMANDS
     | JOBS
     | CONTROL
+    | ALERTS
 )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from gputuner.language.alerts import WARNINGS as ALERTS
 from gputuner.language.benchmarks import WARNINGS as BENCHMARKS
 from gputuner.language.benchmarks import level, mode, unavailable
 from gputuner.language.contention_commands import WARNINGS as COMMANDS
@@ -142,6 +143,7 @@ WARNINGS: dict[str, str] = (
     | POWER
     | HEALTH
     | CONTROL
+    | ALERTS
 )
 
 STAGES: dict[str, str] = {

@@ -26,6 +26,8 @@ KINDS: dict[str, type[Event]] = {
     "command_started": events.CommandStarted,
     "command_sampled": events.CommandSampled,
     "command_ended": events.CommandEnded,
+    "alert_raised": events.AlertRaised,
+    "alert_cleared": events.AlertCleared,
     "run_finished": events.RunFinished,
 }
 

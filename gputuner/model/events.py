@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from gputuner.model.advice import Advice, Question
+from gputuner.model.alerts import AlertKind
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.fingerprint import Fingerprint, TorchFingerprint
 from gputuner.model.followed import CardHeld, FollowedProcess, TrainingNow, TreeNow
@@ -262,6 +263,44 @@ class CommandEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlertRaised:
+    """An alert of the user's was raised on a card at ``t_ns``.
+
+    ``rule``: its name. ``threshold`` and ``value`` in the unit of the kind (``model.alerts.KINDS``), None: it has none.
+    ``detail``: the limit of ``limit``, the fan's reading of ``fan``. ``quiet``: raised before within its quiet time.
+    """
+
+    kind: Literal["alert_raised"] = "alert_raised"
+    run_id: str
+    seq: int
+    t_ns: int
+    card: str
+    rule: str
+    alert: AlertKind
+    value: float | None = None
+    threshold: float | None = None
+    detail: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertCleared:
+    """What ``AlertRaised`` told of is over; ``value``: the reading that shows it, ``lasted_s``: how long it was."""
+
+    kind: Literal["alert_cleared"] = "alert_cleared"
+    run_id: str
+    seq: int
+    t_ns: int
+    card: str
+    rule: str
+    alert: AlertKind
+    value: float | None = None
+    threshold: float | None = None
+    detail: str = ""
+    lasted_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
     """The run ended; always the last event.
 
@@ -296,5 +335,7 @@ Event = (
     | CommandStarted
     | CommandSampled
     | CommandEnded
+    | AlertRaised
+    | AlertCleared
     | RunFinished
 )
