@@ -26,6 +26,8 @@ SWING_SLOPE = 12.0 / np.pi**2
 LEAST_SESSIONS, LEAST_DAYS, LEAST_SPAN_DAYS, LEAST_PAIRS, LEAST_AT_A_FAN = 6, 6, 14.0, 12, 3
 MATERIAL = 0.03
 """A change over the whole history below this share is within what whole-degree sensors and their own drift can do."""
+SENSOR_K = 0.4
+"""What a sensor of whole degrees, read at two temperatures, may be off by between the ends of a history."""
 MOST = 500
 """More stretches are thinned out, since pairs grow with the square."""
 SEED = 20261130
@@ -78,8 +80,8 @@ class Drift:
 
     ``sessions``, ``days``, ``span_days``, ``fan_levels``, ``pairs``: what could be compared; ``missing``: what of them
     there is too little of. ``per_month``, ``low``, ``high``: change per month of 30.44 days as a fraction with its 95 %
-    interval, which for the basis ``none`` also holds what a room of ± 4 °C and an unknown fan law can do;
-    ``degrees_per_month``: the same in K at ``power_w``. ``shown``: (unix s, value, fan) of what was compared, at
+    interval, which holds the sensor's own error, and for the basis ``none`` what a room of ± 4 °C and an unknown fan
+    law can do; ``degrees_per_month``: the same in K at ``power_w``. ``shown``: (unix s, value, fan) of what was compared, at
     ``fan_fraction``; ``line``: (unix s, value, low, high); both in ``line_unit``, K/W, or degC at ``power_w``.
     """
 
@@ -177,9 +179,10 @@ def _judged(found: _Compared, seed: int) -> Drift:
     slope, low, high = slope_interval(found.pairs, found.t_s, seed)
     span_months = told.span_days * DAY_S / MONTH_S
     rise_k = float(np.median([p.temperature_c - (ROOM_C if p.air_c is None else p.air_c) for p in found.points]))
+    slack = SENSOR_K / max(rise_k, 1.0) / span_months
     if found.basis is Basis.NONE:
-        slack = _unknown_air(found, rise_k, span_months)
-        low, high = low - slack, high + slack
+        slack += _unknown_air(found, rise_k, span_months)
+    low, high = low - slack, high + slack
     material = abs(slope) * span_months >= MATERIAL
     rising, falling = low > 0 and material, high < 0 and material
     per_month = float(np.expm1(slope))

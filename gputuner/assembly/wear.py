@@ -7,7 +7,7 @@ from gputuner.analysis.wear import SessionWear, Wear, session_wear, wear
 from gputuner.analysis.wear_trace import spans, told_once
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import ExitCode, GputunerError, StoreError
-from gputuner.sessions.earlier import Library, Summary
+from gputuner.sessions.earlier import Entry, Library, Summary
 from gputuner.sessions.reader import SessionReader
 from gputuner.sessions.wear import wear_trace, xids_of
 
@@ -21,10 +21,15 @@ class WearStopped(GputunerError):
     exit_code = ExitCode.INTERRUPTED
 
 
-def worn_cards(library: Library, origin: Origin = Origin.MEASURED) -> tuple[CardInfo, ...]:
-    """The graphics cards of the stored sessions as they were last seen, that of the newest session first."""
+def worn_cards(
+    library: Library, origin: Origin = Origin.MEASURED, entries: Sequence[Entry] | None = None
+) -> tuple[CardInfo, ...]:
+    """The graphics cards of the stored sessions as they were last seen, that of the newest session first.
+
+    ``entries``: the sessions, where they are listed already.
+    """
     found: dict[str, CardInfo] = {}
-    for summary in _summaries(library, origin):
+    for summary in _summaries(library.entries() if entries is None else entries, origin):
         for card in summary.cards:
             if not card.is_cpu:
                 found.setdefault(card.uuid, card)
@@ -39,6 +44,7 @@ def wear_of(
     above: Sequence[float] = (),
     told: Callable[[int, int], None] | None = None,
     stop: Callable[[], bool] | None = None,
+    entries: Sequence[Entry] | None = None,
 ) -> Wear | None:
     """A card's wear over all its sessions; None where there is none of it.
 
@@ -53,11 +59,13 @@ def wear_of(
         above: temperatures in °C to tell hours above; empty: the usual ones and the card's own limits.
         told: called with how many sessions were read, and of how many.
         stop: asked before each session; True ends it.
+        entries: the sessions, where they are listed already.
 
     Raises:
         WearStopped: ``stop`` said so.
     """
-    own = [s for s in _summaries(library, origin) if any(card.uuid == uuid for card in s.cards)]
+    listed = library.entries() if entries is None else entries
+    own = [s for s in _summaries(listed, origin) if any(card.uuid == uuid for card in s.cards)]
     own.sort(key=lambda summary: summary.started_unix_s)
     if not own:
         return None
@@ -79,8 +87,8 @@ def wear_of(
     return wear(card, origin, found, above=above, skipped=skipped)
 
 
-def _summaries(library: Library, origin: Origin) -> list[Summary]:
-    return [e.summary for e in library.entries() if e.summary is not None and e.summary.origin is origin]
+def _summaries(entries: Sequence[Entry], origin: Origin) -> list[Summary]:
+    return [e.summary for e in entries if e.summary is not None and e.summary.origin is origin]
 
 
 def _read(path: Path, uuid: str, seen: list[tuple[float, float]]) -> SessionWear | None:

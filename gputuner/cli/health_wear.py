@@ -11,6 +11,7 @@ from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.cli.streams import last_words
+from gputuner.language import sentences
 from gputuner.language import wear as words
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CardInfo, Origin
@@ -18,7 +19,7 @@ from gputuner.model.errors import UsageError
 
 if TYPE_CHECKING:
     from gputuner.analysis.wear import Wear
-    from gputuner.cli.ports import Setup
+    from gputuner.cli.ports import Entry, Setup
 
 ABOUT = N_(
     "Wear over all stored sessions of a card: hours above a temperature, thermal cycles, ageing, changes, errors."
@@ -53,7 +54,12 @@ def wear(
             raise UsageError("above_out_of_range", "no temperature", value=f"{degrees:g}", low=low, high=high)
     with context.setup(options) as setup:
         began_s = time.monotonic()
-        found = [worn for card in _chosen(setup, options) if (worn := _of(setup, card, above, output)) is not None]
+        entries = setup.sessions.entries()
+        for entry in entries:
+            if entry.error is not None:
+                output.warn(sentences.error(entry.error))
+        cards = _chosen(setup, options, entries)
+        found = [worn for card in cards if (worn := _of(setup, card, above, output, entries)) is not None]
         output.detail(_("Read in {time}.").format(time=f"{time.monotonic() - began_s:.1f} s"))
         with last_words(output.out):
             if output.json:
@@ -74,16 +80,16 @@ def tell_drift(output: Output, setup: "Setup", cards: Sequence[CardInfo]) -> Non
             output.line(_("Note: {text}").format(text=line))
 
 
-def _chosen(setup: "Setup", options: Options) -> tuple[CardInfo, ...]:
+def _chosen(setup: "Setup", options: Options, entries: "Sequence[Entry]") -> tuple[CardInfo, ...]:
     """The cards to tell of: those of ``--simulate``, else those of the stored sessions; ``--gpu`` names some of them.
 
     Raises:
-        UsageError: ``--gpu`` names none of them, or the processor.
+        UsageError: ``--gpu`` names none of them, several by one beginning, or the processor.
     """
     from gputuner.assembly.wear import worn_cards
     from gputuner.devices.selection import select
 
-    known = worn_cards(setup.sessions, setup.origin)
+    known = worn_cards(setup.sessions, setup.origin, entries)
     if options.simulate:
         asked = {card.uuid for card in setup.cards()}
         known = tuple(card for card in known if card.uuid in asked)
@@ -91,14 +97,27 @@ def _chosen(setup: "Setup", options: Options) -> tuple[CardInfo, ...]:
         return known
     if "cpu" in options.gpu.lower().split(","):
         raise UsageError("wear_needs_card", "no graphics card")
-    wanted = select(options.gpu, known)
+    try:
+        wanted = select(options.gpu, known)
+    except UsageError as error:
+        if error.code != "no_such_card":
+            raise
+        names = ", ".join(f"{card.title} ({card.uuid})" for card in known)
+        raise UsageError("wear_no_such_card", "not among the sessions", card=options.gpu, known=names) from error
     return tuple(card for uuid in wanted for card in known if card.uuid == uuid)
 
 
-def _of(setup: "Setup", card: CardInfo, above: Sequence[float], output: Output) -> "Wear | None":
+def _of(
+    setup: "Setup",
+    card: CardInfo,
+    above: Sequence[float],
+    output: Output,
+    entries: "Sequence[Entry] | None" = None,
+) -> "Wear | None":
     from gputuner.assembly.wear import wear_of
 
-    return wear_of(setup.sessions, card.uuid, origin=card.origin, above=above, told=_progress(output))
+    told = _progress(output)
+    return wear_of(setup.sessions, card.uuid, origin=card.origin, above=above, told=told, entries=entries)
 
 
 def _progress(output: Output) -> Callable[[int, int], None]:

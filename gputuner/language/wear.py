@@ -14,6 +14,7 @@ from gputuner.model.readings import Scalar
 
 ERRORS: dict[str, str] = {
     "wear_needs_card": N_("Wear is told of graphics cards; the processor's is not."),
+    "wear_no_such_card": N_("No stored session is of a card {card}; there are: {known}."),
     "above_out_of_range": N_("--above takes temperatures from {low} to {high} °C; {value} is none."),
 }
 _DRIFTED = N_(

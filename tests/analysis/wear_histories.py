@@ -86,13 +86,13 @@ def _lived(rng, c, t0, kind, per_month):
     rest_s = np.where(kind == "no_rest", 60.0, rng.uniform(840, 1100, n))
     month = t0 / (30.44 * DAY)
     room = c["room"] + 4.0 * np.sin(2 * np.pi * t0 / DAY / c["period"] + c["phase"]) + rng.normal(0, 0.4, n)
+    ramp = rng.normal(0, 0.8, n) / seconds
     job_b = rng.random(n) < c["second"]
     work_w = c["limit_w"] * np.where(job_b, c["share_b"], c["share_a"])
     traffic = np.where(job_b, 0.75, 0.35)
     idle_w = 0.05 * c["limit_w"] + 5.0
-    scale = 0.6 * 350.0 / c["limit_w"] / 0.6
-    whole = c["total"] * scale * 0.8
-    interface = whole * (c["interface"] + per_month * month)
+    whole = c["total"] * 280.0 / c["limit_w"]
+    interface = whole * c["interface"] + per_month * month * (whole + c["case"])
     spread, fins = whole * 0.12, whole * (0.88 - c["interface"])
     passive, still = kind == "passive", (kind == "zero_rpm")
 
@@ -108,7 +108,7 @@ def _lived(rng, c, t0, kind, per_month):
     keep = {name: np.empty((seconds, n)) for name in ("t", "p", "f")}
     for s in range(seconds):
         busy = s >= rest_s
-        core = room + caseair + die
+        core = room + ramp * s + caseair + die
         want = np.clip(c["fan_base"] + c["fan_slope"] * np.maximum(0.0, core - c["fan_from"]), 0.0, 1.0)
         off = still & (core < np.where(fan > 0.1, 42.0, 52.0))
         want = np.where(off, 0.0, want)

@@ -1,0 +1,132 @@
+"""Does the drift tell the truth? Histories that share no code with it, and Theil–Sen against scipy's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import theilslopes
+
+from gputuner.analysis.wear import session_wear, wear
+from gputuner.analysis.wear_drift import Basis, SteadyPoint, Trend, drift
+from gputuner.analysis.wear_slope import DAY_S, MONTH_S, slope_interval, slopes
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.readings import Reading
+from tests.analysis.wear_histories import histories
+
+
+def judged(history, room_c=None):
+    limit = {"power_limit_default_w": Reading(value=history.limit_w, unit="W")}
+    card = CardInfo(uuid="GPU-a", index=0, name="a card", readings=limit)
+    told = [
+        session_wear(trace, card, session_id=str(n), unix_s=float(trace.t_s[0]), room_c=room_c)
+        for n, trace in enumerate(history.traces)
+    ]
+    return wear(card, Origin.MEASURED, told).drift
+
+
+@pytest.fixture(scope="module")
+def still():
+    return histories(24, 0.0, seed=3)
+
+
+@pytest.fixture(scope="module")
+def ageing():
+    return histories(24, 0.15, seed=4)
+
+
+def test_a_cooler_that_does_not_age_is_left_alone(still):
+    verdicts = [judged(history) for history in still]
+    assert sum(d.verdict is not Trend.NOT_SHOWN for d in verdicts) <= 1
+    assert sum(d.low <= 0.0 <= d.high for d in verdicts) >= 22
+    assert all(abs(d.per_month) < 0.03 for d in verdicts if d.basis is not Basis.NONE)
+
+
+def test_a_cooler_that_loses_a_seventh_a_month_is_found_where_the_air_is_known(ageing):
+    verdicts = {history.kind: [] for history in ageing}
+    for history in ageing:
+        verdicts[history.kind].append(judged(history))
+    for kind, basis in (("blower", Basis.IDLE), ("zero_rpm", Basis.IDLE_STILL), ("passive", Basis.IDLE)):
+        assert {d.basis for d in verdicts[kind]} == {basis}
+        assert sum(d.verdict is Trend.RISING for d in verdicts[kind]) >= 5
+        # 15 % of the first resistance a month is 11 to 15 % of that of the time
+        assert np.median([d.per_month for d in verdicts[kind]]) == pytest.approx(0.13, abs=0.035)
+
+
+def test_without_the_air_the_interval_holds_a_room_that_warms(ageing):
+    without = [judged(history) for history in ageing if history.kind == "no_rest"]
+    assert {d.basis for d in without} == {Basis.NONE}
+    assert all(d.high - d.low > 0.2 for d in without)
+    assert all(d.line_unit == "degC" and 30 < d.line[0][1] < 110 for d in without)
+
+
+def point(day, k_per_w, **more):
+    values = {"power_w": 300.0, "fan_fraction": 0.6, "traffic": 0.4, "basis": Basis.ROOM, "session_id": str(day)}
+    values |= more
+    return SteadyPoint(
+        unix_s=1.8e9 + day * DAY_S,
+        temperature_c=25.0 + k_per_w * values["power_w"],
+        air_c=25.0,
+        k_per_w=k_per_w,
+        **values,
+    )
+
+
+def test_a_known_room_gives_the_slope_that_was_put_in():
+    rng = np.random.default_rng(1)
+    days = np.arange(0, 60, 3)
+    values = 0.15 * np.exp(0.08 * days * DAY_S / MONTH_S) * (1 + rng.normal(0, 0.004, days.size))
+    found = drift([point(int(day), value) for day, value in zip(days, values, strict=True)])
+    assert found.verdict is Trend.RISING
+    assert found.basis is Basis.ROOM
+    assert found.per_month == pytest.approx(np.expm1(0.08), abs=0.01)
+    assert found.low < np.expm1(0.08) < found.high
+    assert found.degrees_per_month == pytest.approx(0.083 * 45 * 1.08, rel=0.2)
+    assert found.line[-1][1] == pytest.approx(values[-1], rel=0.02)
+
+
+def test_another_fan_speed_is_no_ageing():
+    slow = [point(day, 0.18, fan_fraction=0.40) for day in range(30, 60, 2)]
+    fast = [point(day, 0.15, fan_fraction=0.65) for day in range(0, 30, 2)]
+    found = drift([*fast, *slow])
+    assert found.verdict is Trend.NOT_SHOWN
+    assert found.per_month == pytest.approx(0.0, abs=1e-9)
+    assert found.fan_levels == 2
+
+
+@pytest.mark.parametrize("other", [{"power_w": 220.0}, {"traffic": 0.9}])
+def test_another_load_is_no_ageing(other):
+    later = [point(day, 0.18, **other) for day in range(30, 60, 2)]
+    found = drift([*(point(day, 0.15) for day in range(0, 30, 2)), *later])
+    assert found.verdict is Trend.NOT_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("days", "missing"),
+    [
+        (range(0, 40, 10), "sessions"),
+        (range(12), "span"),
+        ((), "sessions"),
+    ],
+)
+def test_too_little_is_said_so(days, missing):
+    found = drift([point(day, 0.15 + 0.001 * day) for day in days])
+    assert found.verdict is Trend.TOO_FEW
+    assert missing in found.missing
+    assert found.per_month is None
+
+
+def test_one_day_with_many_sessions_is_one_day():
+    found = drift([point(n / 100, 0.15, session_id=str(n)) for n in range(20)])
+    assert {"days", "span", "pairs"} <= set(found.missing)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 90), st.floats(0.1, 0.2)), min_size=3, max_size=25, unique_by=lambda p: p[0]))
+def test_the_slope_is_that_of_theil_and_sen(entries):
+    entries.sort()
+    t_s = np.array([day * DAY_S for day, _ in entries])
+    values = np.array([value for _, value in entries])
+    found = slopes(t_s, values, np.ones((t_s.size, t_s.size), dtype=bool))
+    centre, low, high = slope_interval(found, t_s, seed=1)
+    assert centre == pytest.approx(theilslopes(values, t_s / MONTH_S).slope, abs=1e-12)
+    assert low <= centre <= high

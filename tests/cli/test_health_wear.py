@@ -1,0 +1,119 @@
+"""``health wear``: over stored sessions, of cards that need not be in the machine."""
+
+import json
+
+import pytest
+
+from gputuner.cli.app import main
+from gputuner.model.quantities import Quantity
+from tests.sessions.worn import UNIX_S, UUID, card, stored
+
+Q = Quantity
+DAY_S = 86400.0
+OTHER = "GPU-9def9def-1111-2222-3333-444455556666"
+
+
+def course():
+    """Cold, an hour of work at 84 °C, cold again."""
+    for n in range(480):
+        work = 60 <= n < 420
+        core, power = (84.0, 290.0) if work else (35.0, 20.0)
+        yield 10.0 * n, {Q.CORE_TEMPERATURE_C: core, Q.POWER_AVERAGE_W: power, Q.FAN_FRACTION: 0.7 if work else 0.3}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for day in range(2):
+        stored(tmp_path, f"r{day}", course(), unix_s=UNIX_S + day * DAY_S)
+    stored(tmp_path, "other", course(), unix_s=UNIX_S, of=card(OTHER))
+    return tmp_path
+
+
+@pytest.fixture
+def told(folder, capsys):
+    def run(*words):
+        code = main(["health", "wear", *words, "--data-dir", str(folder), "--lang", "en"])
+        return code, capsys.readouterr()
+
+    return run
+
+
+def test_hours_and_cycles_of_one_card(told):
+    code, (out, err) = told("--gpu", "GPU-0abc")
+    assert (code, err) == (0, "")
+    assert f"({UUID})" in out
+    assert OTHER not in out
+    assert "2 sessions" in out
+    assert "Observed: 2 h 40 min." in out
+    rows = {line.split()[1]: line for line in out.splitlines() if line.startswith("core")}
+    assert "2 h 00 min" in rows["80"]
+    assert "75 %" in rows["80"]
+    assert "0 s" in rows["90"]
+    assert "(its own limit)" in rows["92"]
+    cycles = next(line for line in out.splitlines() if line.startswith("40 to 60 K"))
+    assert cycles.split()[4:] == ["2", "49", "K"]
+    assert "too little to judge by" in out
+    assert "gputuner --cli record --gpu GPU-0abc0abc" in out
+
+
+def test_the_document(told):
+    code, (out, _err) = told("--gpu", UUID, "--above", "84", "--above", "30", "--json")
+    body = json.loads(out)
+    assert code == 0
+    assert body["schema"] == "gputuner.health.wear/1"
+    assert [device["uuid"] for device in body["devices"]] == [UUID]
+    (found,) = body["wear"]
+    assert found["observed_s"] == pytest.approx(9600)
+    hours = {entry["above_c"]: entry["seconds"] for entry in found["hours_above"]}
+    assert hours == {30.0: pytest.approx(9600), 84.0: pytest.approx(7200)}
+    assert sum(entry["count"] for entry in found["cycles"]) == 2
+    assert found["resistance"]["verdict"] == "too_few"
+    assert found["resistance"]["ci95"] is None
+    assert {point["basis"] for point in found["steady"]} == {"idle"}
+    assert body["advice"] == []
+    assert [question["id"] for question in body["to_measure"]] == ["wear_more"]
+
+
+def test_all_cards_without_a_choice(told):
+    _code, (out, _err) = told()
+    assert UUID in out
+    assert OTHER in out
+
+
+def test_no_such_card_names_those_there_are(told):
+    code, (_out, err) = told("--gpu", "GPU-dead")
+    assert code == 2
+    assert UUID in err
+    assert OTHER in err
+
+
+@pytest.mark.parametrize("words", [("--above", "900"), ("--gpu", "cpu"), ("--above", "hot")])
+def test_what_makes_no_sense_is_refused(told, words):
+    code, (out, err) = told(*words)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+
+
+def test_sessions_that_cannot_be_read_are_counted_out(told, folder):
+    path = folder / "sessions" / "r0.sqlite"
+    path.write_bytes(path.read_bytes()[:5000])
+    code, (out, err) = told("--gpu", UUID)
+    assert code == 0
+    assert str(path) in err
+    assert "1 session, from" in out
+
+
+def test_simulated_sessions_are_told_apart(told, folder, capsys):
+    _code, (out, _err) = told("--simulate", "rtx-4090-48g")
+    assert "There is no stored session of such a card yet" in out
+    for run in range(2):
+        words = ["record", "--simulate", "rtx-4090-48g", "--duration", "120", "--quiet", "--data-dir", str(folder)]
+        assert main(words) == 0, run
+    capsys.readouterr()
+    code, (out, _err) = told("--simulate", "rtx-4090-48g")
+    assert code == 0
+    assert "simulated, not measured on a real card" in out
+    assert "Observed: 4 min" in out
+    assert UUID not in out
+    assert "All figures are simulated" not in told("--gpu", UUID)[1].out

@@ -1,0 +1,69 @@
+"""How often does the drift of a card's resistance tell the truth? Made-up histories over weeks, by kind of card.
+
+    python -m tests.perf.wear_histories [--cards 400] [--seed 7]
+
+Prints Markdown: verdicts, intervals that hold the truth, and the median estimate, for a true growth of 0, 5 and 15 % of
+the first resistance a month. The truth of a history is the mean rate at which its resistance grows over its span.
+"""
+
+import argparse
+import time
+from collections import defaultdict
+
+import numpy as np
+
+from gputuner.analysis.wear import session_wear, wear
+from gputuner.analysis.wear_drift import Drift, Trend
+from gputuner.analysis.wear_slope import MONTH_S
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.readings import Reading
+from tests.analysis.wear_histories import KINDS, History, histories
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cards", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=7)
+    asked = parser.parse_args()
+    print("| true growth a month | air | histories | told to rise | told to fall | interval holds the truth | median |")
+    print("|---|---|---:|---:|---:|---:|---|")
+    began, judged = time.process_time(), 0
+    for per_month in (0.0, 0.05, 0.15):
+        found: dict[str, list[tuple[Drift, float]]] = defaultdict(list)
+        for history in histories(asked.cards, per_month, asked.seed):
+            found[history.kind].append((judge(history), truth(history)))
+            judged += 1
+        for kind in KINDS:
+            print(row(per_month, kind, found[kind]))
+    print(f"\n{judged} histories, {(time.process_time() - began) / judged:.2f} s of one core each with making them up")
+
+
+def judge(history: History) -> Drift:
+    limit = {"power_limit_default_w": Reading(value=history.limit_w, unit="W")}
+    card = CardInfo(uuid="GPU-a", index=0, name="made-up card", readings=limit)
+    told = [
+        session_wear(trace, card, session_id=str(n), unix_s=float(trace.t_s[0]))
+        for n, trace in enumerate(history.traces)
+    ]
+    return wear(card, Origin.MEASURED, told).drift
+
+
+def truth(history: History) -> float:
+    span = (history.traces[-1].t_s[0] - history.traces[0].t_s[0]) / MONTH_S
+    return float(np.expm1(np.log1p(history.per_month * span) / span))
+
+
+def row(per_month: float, kind: str, found: list[tuple[Drift, float]]) -> str:
+    told = [(drift, true) for drift, true in found if drift.per_month is not None]
+    rising = sum(drift.verdict is Trend.RISING for drift, _ in found)
+    falling = sum(drift.verdict is Trend.FALLING for drift, _ in found)
+    holds = sum(drift.low <= true <= drift.high for drift, true in told)
+    middle, low, high = np.median([(d.per_month, d.low, d.high) for d, _ in told], axis=0) * 100
+    return (
+        f"| {per_month:.0%} | {kind} | {len(found)} | {rising} | {falling} | {holds} of {len(told)} | "
+        f"{middle:+.1f} % ({low:+.1f} … {high:+.1f}) |"
+    )
+
+
+if __name__ == "__main__":
+    main()

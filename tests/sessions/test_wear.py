@@ -1,0 +1,74 @@
+"""What the roll-ups of a session tell of wear, against samples that are known."""
+
+import numpy as np
+import pytest
+
+from gputuner.analysis.wear_hours import by_degree, histogram
+from gputuner.model.cards import Origin
+from gputuner.model.quantities import Quantity
+from gputuner.model.readings import Reason
+from gputuner.model.samples import Gap
+from gputuner.sessions.reader import SessionReader
+from gputuner.sessions.wear import wear_trace, xids_of
+from tests.sessions.worn import START_NS, UNIX_S, UUID, S, stored
+
+Q = Quantity
+
+
+def read(path, uuid=UUID):
+    with SessionReader(path) as reader:
+        return wear_trace(reader, uuid)
+
+
+def second(n):
+    values = {Q.CORE_TEMPERATURE_C: 60.0 + n // 10, Q.POWER_AVERAGE_W: 100.0 + n, Q.ECC_CORRECTED: float(n)}
+    if n % 5 == 0:
+        values |= {Q.FAN_FRACTION: 0.5, Q.MEMORY_TEMPERATURE_C: 80.0}
+    return float(n), values
+
+
+def test_every_step_has_its_lowest_mean_and_highest(tmp_path):
+    trace = read(stored(tmp_path, "a", map(second, range(100))))
+    assert trace.t_s.tolist() == pytest.approx([UNIX_S + 10.0 * n for n in range(10)])
+    assert trace.heat["core"].low.tolist() == trace.heat["core"].high.tolist() == [60.0 + n for n in range(10)]
+    assert trace.power_w.tolist() == pytest.approx([104.5 + 10 * n for n in range(10)])
+    assert trace.fan.tolist() == pytest.approx([0.5] * 10)
+    assert set(trace.heat) == {"core", "memory"}
+    assert trace.counters[Q.ECC_CORRECTED].tolist() == [9.0 + 10 * n for n in range(10)]
+    assert np.isnan(trace.busy).all()
+    assert trace.seconds.sum() == pytest.approx(100.0)
+
+
+def test_a_peak_of_one_sample_is_kept(tmp_path):
+    samples = [(float(n), {Q.CORE_TEMPERATURE_C: 91.0 if n == 44 else 60.0}) for n in range(90)]
+    trace = read(stored(tmp_path, "a", samples))
+    assert trace.heat["core"].high.max() == 91
+    found = histogram(by_degree(trace, trace.heat["core"]))
+    assert 0 < found.above(90) < 10
+
+
+def test_what_was_not_seen_is_not_observed(tmp_path):
+    silent = Gap(card=None, t0_ns=START_NS + 20 * S, t1_ns=START_NS + 26 * S, reason=Reason.ERROR)
+    samples = [second(n) for n in range(60) if not 20 <= n < 26]
+    assert read(stored(tmp_path, "a", samples, gaps=(silent,))).seconds.sum() == pytest.approx(54.0)
+    parted = [second(n) for n in (*range(35), *range(300, 320))]
+    trace = read(stored(tmp_path, "b", parted))
+    assert trace.seconds.sum() == pytest.approx(55.0)
+    assert len(trace.pieces) == 2
+
+
+def test_power_by_the_instant_field_where_there_is_no_average(tmp_path):
+    trace = read(stored(tmp_path, "a", [(float(n), {Q.POWER_INSTANT_W: 250.0}) for n in range(30)]))
+    assert trace.power_w.tolist() == [250.0] * 3
+
+
+def test_another_card_and_none_at_all(tmp_path):
+    assert read(stored(tmp_path, "a", map(second, range(30))), "GPU-other") is None
+    assert read(stored(tmp_path, "b", [])) is None
+
+
+def test_its_xids(tmp_path):
+    with SessionReader(stored(tmp_path, "a", map(second, range(3)), xids=(79, 31))) as reader:
+        assert xids_of(reader, UUID) == (79, 31)
+        assert xids_of(reader, "GPU-other") == ()
+        assert reader.origin is Origin.MEASURED
