@@ -27,6 +27,7 @@ from gputuner.cli import (
     queue,
     record,
     sessions,
+    supply,
     tune,
     watch,
 )
@@ -52,6 +53,7 @@ COMMANDS: tuple[tuple[str, Callable[..., int], str], ...] = (
     ("batch", batch.batch, batch.ABOUT),
     ("contend", contention.contend, contention.ABOUT),
     ("power", power.power, power.ABOUT),
+    ("supply", supply.supply, supply.ABOUT),
     ("watch", watch.watch, watch.ABOUT),
     ("advise", advise.advise, advise.ABOUT),
     ("doctor", doctor.doctor, doctor.ABOUT),

@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
-from gputuner.cli.control_values import parse, setting_of, word_of
+from gputuner.cli.control_values import TOTAL, parse, parse_total, setting_of, word_of
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.devices.control_checks import check
@@ -74,7 +74,8 @@ def show(
 
 def set_value(
     what: Annotated[
-        str, Parameter(help=N_("power-limit, lock-clocks, lock-memory, offset-core, offset-memory or fan."))
+        str,
+        Parameter(help=N_("power-limit, lock-clocks, lock-memory, offset-core, offset-memory, fan or total-power.")),
     ],
     value: Annotated[
         str,
@@ -101,7 +102,7 @@ def set_value(
     options: Options = Options(),  # noqa: B008
     context: Injected,
 ) -> int:
-    """Set one setting of one card.
+    """Set one setting of one card, or share a total of watts over several.
 
     Args:
         what: which setting.
@@ -116,8 +117,9 @@ def set_value(
 
     output = context.output(options)
     options.check(experiment=True)
-    setting = setting_of(what)
-    wanted = parse(setting, value)
+    total = parse_total(value) if what == TOTAL else None
+    setting = Setting.POWER_LIMIT if total is not None else setting_of(what)
+    wanted = (total,) if total is not None else parse(setting, value)
     if seconds is not None and not 0 < seconds <= MOST_HOLD_S:
         raise UsageError(
             "option_out_of_range",
@@ -131,6 +133,10 @@ def set_value(
     asked = Asked(setting=setting, value=wanted, for_s=seconds, yes=yes)
     asked.require_someone(options)
     with _opened(options, how, output) as control:
+        if total is not None:
+            from gputuner.cli.control_total import share_out
+
+            return share_out(output, options, control, _chosen(control.show(), options.gpu), total, asked)
         card = _one(control.show(), options.gpu)
         state = card.state(setting)
         check(state, wanted)

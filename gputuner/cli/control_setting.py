@@ -74,7 +74,7 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
         _hold(output, options, control, card, asked.for_s)
         kept = False
     else:
-        kept = not ask or _confirmed(output)
+        kept = not ask or confirmed(output)
         if kept:
             control.keep(card.uuid, setting)
     if output.json:
@@ -169,7 +169,7 @@ def _forget_typed() -> None:
             termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
 
-def _confirmed(output: Output) -> bool:
+def confirmed(output: Output) -> bool:
     """True if it is confirmed in time; the helper puts it back by itself, even if this program is stuck."""
     question = _("Keep it? It is put back in {seconds} s unless you say y:").format(seconds=f"{CONFIRM_S:g}")
     _forget_typed()

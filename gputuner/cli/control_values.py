@@ -14,6 +14,8 @@ WORDS: dict[str, Setting] = {
     "offset-memory": Setting.MEMORY_OFFSET,
     "fan": Setting.FAN,
 }
+TOTAL = "total-power"
+"""Written like a setting: watts over several cards, shared among their power limits."""
 _EXPECTED = {
     Setting.POWER_LIMIT: N_("watts, such as 300"),
     Setting.SM_CLOCK_LOCK: N_("the lowest and the highest clock in MHz, such as 300,1500, or off"),
@@ -33,13 +35,28 @@ def setting_of(word: str) -> Setting:
         UsageError: there is none.
     """
     if word not in WORDS:
-        raise UsageError("control_setting_unknown", f"no setting {word}", what=word, known=", ".join(WORDS))
+        raise UsageError("control_setting_unknown", f"no setting {word}", what=word, known=", ".join((*WORDS, TOTAL)))
     return WORDS[word]
 
 
 def word_of(setting: Setting) -> str:
     """The word that names a setting."""
     return next(word for word, named in WORDS.items() if named is setting)
+
+
+def parse_total(text: str) -> float:
+    """Watts over all cards.
+
+    Raises:
+        UsageError: the text is no such value.
+    """
+    watts = 0.0
+    with contextlib.suppress(ValueError):
+        watts = float(text.strip().lower().removesuffix("w"))
+    if not 0 < watts < 1e6:
+        expected = _(_EXPECTED[Setting.POWER_LIMIT])
+        raise UsageError("control_value_words", "no value", what=TOTAL, value=text, expected=expected)
+    return watts
 
 
 def parse(setting: Setting, text: str) -> Value:

@@ -28,6 +28,7 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
         )
         result_parts.show_tables(output, tables)
         result_parts.show_judgement(output, each, options)
+        result_parts.show_supply(output, each, options)
         result_parts.show_end(output, each, origin)
 
 

@@ -30,4 +30,5 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
             output.line(null)
         else:
             result_parts.show_judgement(output, each, options)
+        result_parts.show_supply(output, each, options)
         result_parts.show_end(output, each, origin)

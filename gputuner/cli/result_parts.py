@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 
+from gputuner.advice.questions import command
 from gputuner.cli import results
-from gputuner.cli.again import advise_command
+from gputuner.cli.again import advise_command, question_command
 from gputuner.cli.experiment import Finished
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
+from gputuner.language.supply import what_next
 from gputuner.language.tables import Table
 from gputuner.model.cards import Origin
 
@@ -26,6 +28,14 @@ def show_judgement(output: Output, each: Finished, options: Options) -> None:
         more = advise_command(options, found.run_id)
         results.show_advice(output, found.advice, command=more, model="", tries=None)
         results.show_questions(output, found.questions, options)
+
+
+def show_supply(output: Output, each: Finished, options: Options) -> None:
+    """What to ask next once the card's watts were measured."""
+    if each.found.points and not each.cards[0].is_cpu:
+        asked = question_command(options, command(each.cards[0], "supply"))
+        output.line()
+        output.line(what_next(asked))
 
 
 def show_end(output: Output, each: Finished, origin: Origin) -> None:

@@ -17,6 +17,8 @@ from gputuner.language.numerics_words import ADVICE as NUMERICS
 from gputuner.language.numerics_words import QUESTIONS as NUMERICS_QUESTIONS
 from gputuner.language.power import ADVICE as POWER
 from gputuner.language.power import QUESTIONS as POWER_QUESTIONS
+from gputuner.language.supply import ADVICE as SUPPLY
+from gputuner.language.supply import QUESTIONS as SUPPLY_QUESTIONS
 from gputuner.language.switching_words import ADVICE as SWITCHES
 from gputuner.language.wear import ADVICE as WEAR
 from gputuner.language.wear import QUESTIONS as WEAR_QUESTIONS
@@ -392,6 +394,7 @@ ADVICE: dict[str, AdviceWords] = {
     **HEALTH,
     **LOADING,
     **NUMERICS,
+    **SUPPLY,
     **WEAR,
     **WATCHING,
 }
@@ -413,5 +416,6 @@ QUESTIONS: dict[str, str] = {
     **HEALTH_QUESTIONS,
     **WEAR_QUESTIONS,
     **NUMERICS_QUESTIONS,
+    **SUPPLY_QUESTIONS,
     **WATCHING_QUESTIONS,
 }

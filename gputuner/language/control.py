@@ -81,6 +81,10 @@ ERRORS: dict[str, str] = {
     ),
     "control_fan_kept": N_("A fan is never left at a fixed speed without anyone watching the temperature."),
     "control_no_card": N_("The helper does not see this card."),
+    "control_total_low": N_(
+        "{total} W are too little for {n} card(s): their lowest limits add up to {low} W, their defaults to {high} W. "
+        "Nothing was set."
+    ),
     "control_which_card": N_("There are several cards; name one with --gpu: {known}."),
     "control_needs_yes": N_(
         "Without a terminal nobody can confirm: add --yes to keep the setting, or --for SECONDS to have it put back."

@@ -14,6 +14,7 @@ from gputuner.language.filling import fill
 from gputuner.language.health import ERRORS as HEALTH
 from gputuner.language.jobs import ERRORS as JOBS
 from gputuner.language.power import ERRORS as POWER
+from gputuner.language.supply import ERRORS as SUPPLY
 from gputuner.language.wear import ERRORS as WEAR
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError
@@ -324,6 +325,7 @@ ERRORS: dict[str, str] = (
     | POWER
     | HEALTH
     | WEAR
+    | SUPPLY
     | COMMANDS
     | JOBS
     | CONTROL

@@ -1,0 +1,155 @@
+"""What a plan for supply, circuit and cables calls for: advice where the range leaves no doubt, else questions. Pure.
+
+An advice stands only on a draw that was measured, or told by the user, and only where even the kind end of its range
+calls for it; where one end does and the other does not, the question is what would decide it.
+"""
+
+from dataclasses import replace
+from math import floor
+
+from gputuner.advice.making import make
+from gputuner.advice.questions import command
+from gputuner.analysis.supply import Figure, SupplyPlan
+from gputuner.analysis.supply_facts import SupplyFacts
+from gputuner.model.advice import Advice, Confidence, Question
+from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.readings import Scalar
+
+HOT, KNOWN = 12.0, 4.0
+"""Importance, in per cent, of what has no gain in rate."""
+HPWR_W = "hpwr_w"
+
+
+def supply_advice(plan: SupplyPlan, facts: SupplyFacts) -> tuple[Advice, ...]:
+    """All advice, most urgent first; none where a draw was neither measured nor told."""
+    if not plan.known:
+        return ()
+    found = [*_psu(plan, facts), *_circuit(plan), *_cable(plan, facts)]
+    if any(draw.simulated for draw in plan.draws):
+        found = [replace(each, origin=Origin.SIMULATED) for each in found]
+    return tuple(sorted(found, key=lambda each: -each.rank))
+
+
+def supply_questions(plan: SupplyPlan, cards: tuple[CardInfo, ...], facts: SupplyFacts) -> tuple[Question, ...]:
+    """What would make the plan surer."""
+    found: list[Question] = []
+    by_uuid = {card.uuid: card for card in cards}
+    for draw in plan.draws:
+        card = by_uuid.get(draw.uuid)
+        if card is not None and not draw.measured:
+            found.append(Question(id="supply_draw", card=card.uuid, command=command(card, "cooling")))
+        elif card is not None and draw.short and draw.seen is not None:
+            told: dict[str, Scalar] = {"seconds": round(draw.seen.held_s)}
+            found.append(Question(id="supply_longer", card=card.uuid, command=command(card, "cooling"), params=told))
+    first = cards[0].uuid if cards else ""
+    again = "gputuner --cli supply --cpu-watts WATTS --rest-watts WATTS"
+    share = facts["load_share"].high
+    load, circuit = plan.need("load"), plan.need("circuit_load")
+    unsure = plan.wishes.cpu_w is None or plan.wishes.rest_w is None
+    if plan.wishes.psu_w is not None and load.low <= share < load.high and unsure:
+        psu: dict[str, Scalar] = {**_percent(load), "psu_w": plan.wishes.psu_w}
+        words = f"{again} --psu-watts {plan.wishes.psu_w:g}"
+        found.append(Question(id="supply_tight", card=first, command=words, params=psu))
+    elif plan.wishes.psu_w is not None and load.high <= share < _at_limits(plan) and cards:
+        told = {"psu_w": plan.wishes.psu_w, "load": round(load.high, 2), "at_limits": round(_at_limits(plan), 2)}
+        found.append(Question(id="supply_limits", card=first, command=command(cards[0], "cooling"), params=told))
+    elif plan.wishes.psu_w is None and unsure:
+        found.append(Question(id="supply_own", card=first, command=f"{again} --psu-watts WATTS"))
+    if circuit.low <= 1.0 < circuit.high:
+        words = f"{again} --efficiency SHARE"
+        found.append(Question(id="supply_circuit", card=first, command=words, params=_percent(circuit)))
+    return tuple(found)
+
+
+def _percent(figure: Figure) -> dict[str, Scalar]:
+    return {"low": round(figure.low, 2), "high": round(figure.high, 2)}
+
+
+def _card(plan: SupplyPlan) -> str:
+    return plan.draws[0].uuid
+
+
+def _psu(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
+    """The supply that is there: too small even at the kind end, or enough even at the other."""
+    psu, load, share = plan.wishes.psu_w, plan.need("load"), facts["load_share"].high
+    if psu is None:
+        return []
+    machine, size = plan.need("machine"), plan.need("size")
+    cpu, rest = plan.need("cpu"), plan.need("rest")
+    told: dict[str, Scalar] = {"psu_w": psu, "share": share}
+    if round(machine.low) == round(machine.high):
+        told |= {"machine_w": round(machine.high), "load": round(load.high, 2)}
+    else:
+        told |= {**_percent(load), "machine_low_w": round(machine.low), "machine_high_w": round(machine.high)}
+    evidence = [plan.need("cards").id, machine.id, load.id]
+    if load.high <= share and _at_limits(plan) <= share:
+        return [_made("supply.enough", plan, told, evidence, weight=1.0)]
+    if load.low <= share:
+        return []
+    left = floor(share * psu - cpu.high - rest.high)
+    snippet = None
+    told |= {"rating": float(size.params["rating"]), "count": int(size.params["count"])}
+    if left > 0:
+        told["left_w"] = left
+        snippet = f"gputuner --cli control set total-power {left} --gpu all"
+    return [_made("supply.too_small", plan, told, evidence, weight=HOT, snippet=snippet)]
+
+
+def _at_limits(plan: SupplyPlan) -> float:
+    """Load of the supply with the cards at their limits, the unkind end; 0 where that is no more than they drew."""
+    limit, psu = plan.of("cards_limit"), plan.wishes.psu_w
+    if limit is None or psu is None:
+        return 0.0
+    return (limit.high + plan.need("cpu").high + plan.need("rest").high) / psu
+
+
+def _circuit(plan: SupplyPlan) -> list[Advice]:
+    load = plan.need("circuit_load")
+    if load.low <= 1.0:
+        return []
+    wall, lasting = plan.need("wall"), plan.need("circuit_lasting")
+    told: dict[str, Scalar] = {
+        **_percent(load),
+        "wall_low_w": round(wall.low),
+        "wall_high_w": round(wall.high),
+        "lasting_w": round(lasting.high),
+        "volts": plan.wishes.circuit_volts,
+        "amps": plan.wishes.circuit_amps,
+    }
+    return [_made("supply.circuit", plan, told, [plan.need("cards").id, wall.id, load.id], weight=HOT)]
+
+
+def _cable(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
+    """A card whose cables carry more than one new connector may."""
+    over = [each for each in plan.all_of("cable") if each.low > facts[HPWR_W].high]
+    return [
+        _made(
+            "supply.connector",
+            plan,
+            {"card": str(each.params["card"]), "watts": round(each.low), "most_w": facts[HPWR_W].high},
+            [plan.need("cards").id, each.id],
+            weight=HOT,
+        )
+        for each in over
+    ]
+
+
+def _made(
+    rule: str,
+    plan: SupplyPlan,
+    told: dict[str, Scalar],
+    evidence: list[str],
+    *,
+    weight: float,
+    snippet: str | None = None,
+) -> Advice:
+    return make(
+        rule,
+        _card(plan),
+        told,
+        evidence,
+        confidence=Confidence.MODEL,
+        weight=weight,
+        snippet=snippet,
+        risk=snippet is not None,
+    )

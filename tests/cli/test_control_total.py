@@ -1,0 +1,206 @@
+"""``control set total-power``: exactly what is written on several cards of the fake NVML, and that all goes back."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gputuner.cli.app import main
+from gputuner.model.control import Setting
+from gputuner.model.events import PointMeasured, RunFinished
+from gputuner.model.points import Conditions, Point
+from tests.devices.control_bench import GPU, OTHER, HelperBench, machine
+from tests.fake_nvml.fixtures import FakeNvml
+from tests.fake_nvml.scenario import NOT_SUPPORTED, Scenario, error, settable
+from tests.sessions import streams
+
+WATTS = {
+    "nvmlDeviceGetPowerManagementLimitConstraints": [150_000, 300_000],
+    "nvmlDeviceGetPowerManagementDefaultLimit": 300_000,
+    "nvmlDeviceGetPowerManagementLimit": 250_000,
+    "nvmlDeviceGetEnforcedPowerLimit": 250_000,
+}
+
+
+def cards(**third: object) -> Scenario:
+    """C-066's two cards (200 to 700 W, at 500; 100 to 350 W, at 350) and a third (150 to 300 W, at 250)."""
+    scenario = machine()
+    return Scenario(*scenario.cards, settable(2, **(WATTS | third)))
+
+
+class Machine:
+    """The command line on a machine with the fake NVML."""
+
+    def __init__(
+        self, fake: FakeNvml, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.fake, self.folder, self.capsys = fake, folder, capsys
+        self.has(cards())
+        for name, value in self.bench.environment().items():
+            patch.setenv(name, value)
+
+    def has(self, scenario: Scenario) -> None:
+        self.bench = HelperBench(self.fake, self.folder / "journal", scenario)
+
+    @property
+    def writes(self) -> list[str]:
+        return self.bench.fake.writes()
+
+    def __call__(self, *argv: str) -> tuple[int, str, str]:
+        code = main(["control", *argv, "--data-dir", str(self.folder), "--lang", "en"])
+        told = self.capsys.readouterr()
+        return code, told.out, told.err
+
+
+@pytest.fixture
+def there(
+    fake_nvml: FakeNvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Machine:
+    return Machine(fake_nvml, tmp_path, monkeypatch, capsys)
+
+
+def wrote(card: int, watts: int, result: int = 0) -> str:
+    return f"{card} SetPowerManagementLimit {watts * 1000} = {result}"
+
+
+def test_a_dry_run_tells_the_split_and_writes_nothing(there: Machine) -> None:
+    code, out, _ = there("set", "total-power", "900", "--gpu", "all", "--dry-run")
+    assert code == 0
+    assert "900 W of 900 W over 3 card(s)" in out
+    assert "Nothing was changed" in out
+    told = json.loads(there("set", "total-power", "900", "--dry-run", "--json")[1])
+    assert told["schema"] == "gputuner.control.set/1"
+    assert [each["watts"] for each in told["control"]["split"]] == [467, 233, 200]
+    assert {each["by"] for each in told["control"]["split"]} == {"default"}
+    assert (told["control"]["dry_run"], told["control"]["kept"]) == (True, False)
+    assert there.writes == []
+
+
+def test_kept_on_all_cards_lowered_ones_first_and_each_goes_back_to_what_it_had(there: Machine) -> None:
+    code, out, err = there("set", "total-power", "900", "--yes")
+    assert code == 0, err
+    there_again = [wrote(1, 233), wrote(2, 200), wrote(0, 467)]
+    assert there.writes == there_again
+    assert sum(entry.kept for entry in there.bench.entries()) == 3
+    assert out.count("control reset power-limit --gpu") == 3
+    for gpu in ("0", "1", "2"):
+        assert there("reset", "power-limit", "--gpu", gpu)[0] == 0
+    assert there.writes == [*there_again, wrote(0, 500), wrote(1, 350), wrote(2, 250)]
+    assert there.bench.pages() == ()
+
+
+def test_a_card_that_is_raised_comes_after_those_that_are_lowered(there: Machine) -> None:
+    there.has(cards(nvmlDeviceGetPowerManagementLimit=150_000, nvmlDeviceGetEnforcedPowerLimit=150_000))
+    assert there("set", "total-power", "900", "--yes")[0] == 0
+    assert there.writes == [wrote(1, 233), wrote(0, 467), wrote(2, 200)]
+
+
+def test_for_some_seconds_puts_all_back(there: Machine) -> None:
+    code, _, err = there("set", "total-power", "900", "--for", "0.2", "--json")
+    assert code == 0, err
+    assert there.writes[:3] == [wrote(1, 233), wrote(2, 200), wrote(0, 467)]
+    assert sorted(there.writes[3:]) == [wrote(0, 500), wrote(1, 350), wrote(2, 250)]
+    assert there.bench.pages() == ()
+
+
+def test_one_card_that_refuses_puts_all_back(there: Machine) -> None:
+    there.has(cards(nvmlDeviceSetPowerManagementLimit=error("NO_PERMISSION")))
+    code, out, err = there("set", "total-power", "900", "--yes", "--json")
+    assert code == 4
+    assert json.loads(out)["error"]["code"] == "control_no_permission"
+    assert "every card goes back" in err
+    done = [line for line in there.writes if line.endswith("= 0")]
+    assert done == [wrote(1, 233), wrote(1, 350)]
+    assert [line for line in there.writes if line.startswith("0 ")] == [], "the third is not even asked"
+    assert there.bench.pages() == ()
+
+
+def test_a_card_without_a_limit_to_set_is_told_before_any_is_written(there: Machine) -> None:
+    there.has(cards(nvmlDeviceGetPowerManagementLimitConstraints=NOT_SUPPORTED))
+    assert there("set", "total-power", "900", "--yes")[0] == 3
+    assert there.writes == []
+    assert there("set", "total-power", "700", "--yes", "--gpu", "0,1")[0] == 0
+    assert there.writes == [wrote(1, 233), wrote(0, 467)]
+
+
+@pytest.mark.parametrize(
+    ("argv", "told"),
+    [
+        (("449", "--yes"), "450 W"),
+        (("900",), "--yes"),
+        (("much", "--yes"), "total-power"),
+        (("-5", "--yes"), "total-power"),
+        (("nan", "--yes"), "total-power"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_with_the_range(there: Machine, argv: tuple[str, ...], told: str) -> None:
+    code, _, err = there("set", "total-power", *argv)
+    assert code == 2
+    assert told in err
+    assert there.writes == []
+
+
+def test_more_than_all_defaults_never_binds(there: Machine) -> None:
+    code, out, _ = there("set", "total-power", "9000", "--dry-run")
+    assert code == 0
+    assert "never binds" in out
+    assert "1350 W of 9000 W" in out
+
+
+def sweep(folder: Path, uuid: str, run_id: str, rates: Callable[[float], float], caps: list[float]) -> None:
+    """A stored power sweep of two visits of each cap."""
+    card = replace(streams.card(uuid), readings={})
+    begun = streams.started(run_id=run_id, experiment="power", cards=(card,))
+    points = [
+        Point(
+            id=f"{cap:g}-{visit}",
+            card=uuid,
+            metric="power_rate",
+            workload="resnet50",
+            params={"cap_w": cap, "visit": visit},
+            value=rates(cap),
+            unit="samples/s",
+            conditions=Conditions(duration_s=8.0, samples=16, power_w=cap),
+        )
+        for visit in (1, 2)
+        for cap in caps
+    ]
+    told = [PointMeasured(run_id=run_id, seq=n, t_ns=n, point=point) for n, point in enumerate(points, start=1)]
+    ended = RunFinished(run_id=run_id, seq=len(told) + 1, t_ns=99, outcome=streams.Outcome.COMPLETED, exit_code=0)
+    streams.store(folder, [begun, *told, ended], run_id)
+
+
+def test_measured_curves_decide_and_cards_without_one_keep_their_part(there: Machine) -> None:
+    """One card gains up to 250 W only, the other to the end: by default limits the first would get too much."""
+    sweep(there.folder, GPU, "20261130-100000-power-aaaa", lambda cap: min(cap, 250.0), [200.0, 250.0, 300.0, 700.0])
+    sweep(there.folder, OTHER, "20261130-110000-power-bbbb", lambda cap: cap, [100.0, 200.0, 350.0])
+    code, out, _ = there("set", "total-power", "750", "--dry-run", "--json")
+    assert code == 0
+    told = json.loads(out)["control"]
+    first, second, third = told["split"]
+    assert [each["by"] for each in told["split"]] == ["curve", "curve", "default"]
+    assert third["watts"] == 167, "of 389, 194 and 167 W in proportion"
+    assert first["watts"] == pytest.approx(250, abs=3), "where its curve bends"
+    assert first["watts"] + second["watts"] == 583
+    assert told["rate"] > told["rate_in_proportion"]
+    assert first["session"] == "20261130-100000-power-aaaa"
+    assert there("set", "total-power", "750", "--yes")[0] == 0
+    assert there.writes == [
+        wrote(0, first["watts"]), wrote(2, third["watts"]), wrote(1, second["watts"])
+    ]  # fmt: skip
+
+
+def test_simulated_cards_share_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    both = ["--simulate", "rtx-4090-48g", "--simulate", "rtx-3090", "--data-dir", str(tmp_path), "--lang", "en"]
+    assert main(["control", "set", "total-power", "400", "--yes", "--json", *both]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["simulated"] is True
+    assert [each["watts"] for each in told["control"]["split"]] == [225, 175]
+    assert [each["reads"] for each in told["control"]["set"]] == [[225.0], [175.0]]
+    assert told["control"]["kept"] is True
+    assert main(["control", "set", "total-power", "400", "--for", "3", *both]) == 0
+    out = capsys.readouterr()
+    assert out.err.count("put back to") == 2
+    assert Setting.POWER_LIMIT.value not in out.out
