@@ -23,6 +23,7 @@ from gputuner.language.words import _
 from gputuner.model.alerts import KINDS, AlertChange, AlertKind, AlertPlan, AlertRule, default_rule
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import CardBusy, StoreError
+from gputuner.model.events import AlertCleared, AlertRaised
 from gputuner.model.steps import Warn
 from gputuner.settings import alerts as stored
 from gputuner.settings.paths import paths
@@ -220,6 +221,22 @@ def change_document(change: AlertChange, card: CardInfo | None, origin: Origin, 
         "origin": origin.value,
         "simulated": origin is Origin.SIMULATED,
     }
+
+
+def change_of(event: AlertRaised | AlertCleared) -> AlertChange:
+    """What a run told, as a change."""
+    rule = AlertRule(name=event.rule, kind=event.alert, threshold=event.threshold)
+    raised = isinstance(event, AlertRaised)
+    return AlertChange(
+        rule=rule,
+        card=event.card,
+        t_ns=event.t_ns,
+        raised=raised,
+        value=event.value,
+        detail=event.detail,
+        quiet=isinstance(event, AlertRaised) and event.quiet,
+        lasted_s=event.lasted_s if isinstance(event, AlertCleared) else None,
+    )
 
 
 def example_document(card: CardInfo | None, origin: Origin) -> Json:

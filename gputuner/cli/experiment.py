@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.cli import crash, document, results
+from gputuner.cli.alerts_view import alert_document, telling
 from gputuner.cli.again import advise_command, try_command
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
@@ -118,8 +119,8 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
     under_way = setup.start(spec, cards, share=options.share)
     found = Found(run_id=under_way.run_id)
     try:
-        with Progress(output) as progress:
-            follow(under_way, (progress,), found)
+        with Progress(output) as progress, telling(setup, output) as told:
+            follow(under_way, (progress, told), found)
     except KeyboardInterrupt:
         _leave_nothing_empty(setup, spec, under_way, found)
         raise
@@ -200,6 +201,8 @@ def run_document(origin: Origin, name: str, ended: Sequence[Finished]) -> docume
         [entry for each in ended for entry in each.found.questions],
         [entry for each in ended for entry in each.found.warnings],
     )
+    if alerts := [alert_document(event, each.cards) for each in ended for event in each.found.alerts]:
+        body["alerts"] = alerts
     if len(ended) > 1:
         body["sessions"] = [
             {"session_id": each.found.run_id, "session_path": str(each.path), "outcome": each.outcome.value}

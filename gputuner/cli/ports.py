@@ -14,7 +14,7 @@ from gputuner.experiments.protocol import Experiment
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import GputunerError
-from gputuner.model.events import CommandEnded, Event, Outcome, RunStarted, Warned
+from gputuner.model.events import AlertCleared, AlertRaised, CommandEnded, Event, Outcome, RunStarted, Warned
 from gputuner.model.findings import Finding
 from gputuner.model.fingerprint import HostFingerprint, TorchFingerprint
 from gputuner.model.planned import Rehearsed
@@ -157,6 +157,10 @@ class Stored(Protocol):
 
     def warnings(self) -> Sequence[Warned]:
         """All warnings."""
+        ...
+
+    def alerts(self) -> Sequence[AlertRaised | AlertCleared]:
+        """What the user's alerts told."""
         ...
 
     def command_ended(self) -> CommandEnded | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from gputuner.cli import alerts_view
 from gputuner.cli.layout import width
 from gputuner.cli.output import Output
 from gputuner.language import numbers, sentences
@@ -12,9 +13,13 @@ from gputuner.language.bench_table import NULL, null_name
 from gputuner.language.numerics import MANY
 from gputuner.language.progress import step_progress
 from gputuner.language.words import _, listed
+from gputuner.model.cards import CardInfo
 from gputuner.model.events import (
+    AlertCleared,
+    AlertRaised,
     Event,
     PointMeasured,
+    RunStarted,
     StepFinished,
     StepProgressed,
     StepStarted,
@@ -54,6 +59,7 @@ class Progress:
         """When step or progress were told last."""
         self._line_at_s = 0.0
         self._readings = ""
+        self._cards: tuple[CardInfo, ...] = ()
         self._live: Live | None = None
 
     def __enter__(self) -> Self:
@@ -95,6 +101,10 @@ class Progress:
                 self._say(f"  {point_line(event.point)}")
             case Warned():
                 self._output_warning(sentences.warning(event.code, event.params))
+            case AlertRaised() | AlertCleared():
+                self._print(alerts_view.line(event, self._cards))
+            case RunStarted():
+                self._cards = event.cards
             case TelemetrySampled() if self._live is not None and event.samples:
                 self._readings = readings_line(event.samples[0])
             case TorchFound():

@@ -14,6 +14,8 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.errors import ExitCode, GputunerError
 from gputuner.model.events import (
     AdviceGiven,
+    AlertCleared,
+    AlertRaised,
     Event,
     Outcome,
     PointMeasured,
@@ -54,6 +56,7 @@ class Found:
     advice: list[Advice] = field(default_factory=lambda: [])
     questions: list[Question] = field(default_factory=lambda: [])
     warnings: list[Warned] = field(default_factory=lambda: [])
+    alerts: list[AlertRaised | AlertCleared] = field(default_factory=lambda: [])
 
     @property
     def outcome(self) -> Outcome:
@@ -83,6 +86,8 @@ class Found:
                 self.questions = [*self.questions, *(q for q in event.questions if q not in self.questions)]
             case Warned():
                 self.warnings.append(event)
+            case AlertRaised() | AlertCleared():
+                self.alerts.append(event)
             case RunFinished():
                 self.finished = event
             case _:

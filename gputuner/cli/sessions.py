@@ -12,6 +12,7 @@ from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
 from gputuner.analysis.told_command import told_line
 from gputuner.cli import bench_results, document, results, watch_page
+from gputuner.cli.alerts_view import alert_document, line
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, no_session_file
 from gputuner.cli.output import Output
@@ -108,6 +109,9 @@ def show(
                 watch_page.show_judged(output, ended, *stored.advice())
             else:
                 _show_findings(output, stored, disputed)
+            for told in stored.alerts():
+                since = numbers.clock((told.t_ns - stored.started.t_ns) / 1e9)
+                output.line(f"{since}  {line(told, summary.cards)}")
             for warned in (*stored.warnings(), *disputed):
                 output.line(_("Note: {text}").format(text=sentences.warning(warned.code, warned.params)))
             results.show_end(output, summary.outcome or Outcome.COMPLETED, summary.origin, summary.path)
@@ -234,6 +238,8 @@ def session_document(
     body |= document.found(
         stored.points(), naming_sources(advice, disputed), questions, (*stored.warnings(), *disputed)
     )
+    if alerts := [alert_document(event, summary.cards) for event in stored.alerts()]:
+        body["alerts"] = alerts
     if summary.experiment == WATCH:
         body |= watch_page.ended_document(stored.command_ended())
     return body

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from gputuner.cli import crash
+from gputuner.cli.alerts_view import line, telling
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -24,7 +25,7 @@ from gputuner.language import sentences
 from gputuner.language.words import N_, _
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import GputunerError, StoreError, UsageError
-from gputuner.model.events import CommandEnded, CommandSampled, Event, Warned
+from gputuner.model.events import AlertCleared, AlertRaised, CommandEnded, CommandSampled, Event, Warned
 
 if TYPE_CHECKING:
     from gputuner.engine.watched_begun import Begun
@@ -156,13 +157,15 @@ class _Seen:
             self.fail(error)
             run = setup.watch(begun, self.cards, kept=False)
         self.found, self.path = Found(run_id=run.run_id), run.session_path
-        try:
-            for event in run:
-                self.found.take(event)
-                self._show(event)
-        except BaseException:
-            run.cancel()
-            raise
+        with telling(setup, self.output) as told:
+            try:
+                for event in run:
+                    self.found.take(event)
+                    self._show(event)
+                    told.show(event)
+            except BaseException:
+                run.cancel()
+                raise
         last = self.found.finished
         if last is not None and last.error_code == BUG:
             self._trouble(BUG, sentences.bug(str(crash.keep_text(last.error_text, self.data_dir))))
@@ -176,6 +179,8 @@ class _Seen:
                 self.ended = event
             case Warned():
                 self.output.warn(_("Note: {text}").format(text=sentences.warning(event.code, event.params)))
+            case AlertRaised() | AlertCleared():
+                self.output.warn(line(event, self.cards))
             case CommandSampled():
                 if self._line_ns is None or event.t_ns - self._line_ns >= LINE_EVERY_S * 1e9:
                     self._line_ns = event.t_ns

@@ -13,6 +13,8 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import (
     AdviceGiven,
+    AlertCleared,
+    AlertRaised,
     CommandEnded,
     Event,
     PointMeasured,
@@ -178,6 +180,11 @@ class SessionReader:
     def warnings(self) -> tuple[Warned, ...]:
         """All warnings, in order."""
         return tuple(event for event in self.events({"warned"}) if isinstance(event, Warned))
+
+    def alerts(self) -> tuple[AlertRaised | AlertCleared, ...]:
+        """What the user's alerts told, in order."""
+        found = self.events({"alert_raised", "alert_cleared"})
+        return tuple(event for event in found if isinstance(event, (AlertRaised, AlertCleared)))
 
     def command_ended(self) -> CommandEnded | None:
         """What was seen of the command that was watched; None where none was, or its end was not seen."""

@@ -15,6 +15,8 @@ from gputuner.model.cards import CardInfo, CatalogMatch, Origin, Support
 from gputuner.model.errors import GputunerError, NoCard, StoreError
 from gputuner.model.events import (
     AdviceGiven,
+    AlertCleared,
+    AlertRaised,
     ClockKind,
     Event,
     Outcome,
@@ -254,6 +256,9 @@ class StoredInMemory:
 
     def warnings(self) -> Sequence[Warned]:
         return [event for event in happenings() if isinstance(event, Warned)]
+
+    def alerts(self) -> Sequence[AlertRaised | AlertCleared]:
+        return [event for event in happenings() if isinstance(event, (AlertRaised, AlertCleared))]
 
     def close(self) -> None:
         self.closed = True

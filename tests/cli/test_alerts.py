@@ -230,3 +230,27 @@ def test_a_card_that_fails_is_told_line_by_line_and_to_the_hook_by_the_real_prog
     assert [line.split()[1:3] for line in told] == [["raised", "xid"], ["raised", "lost"]]
     assert "XID 31" in told[0]
     assert (hooked["kind"], hooked["event"], hooked["simulated"]) == ("lost", "raised", True)
+
+
+def test_a_run_has_its_alerts_in_its_lines_its_document_its_session_and_the_log(whole, tmp_path: Path):
+    assert whole("alerts", "set", "temperature", "30", "--for", "5", card=None)[0] == 0
+    code, out, err = whole("record", "--duration", "30", "--json")
+    assert code == 0, err
+    assert "Alert: GeForce RTX 4090 48GB (modded): the core is at 3" in err
+    recorded = json.loads(out)["alerts"]
+    assert [(each["event"], each["alert"], each["threshold"]) for each in recorded] == [("raised", "temperature", 30.0)]
+    _code, shown, _err = whole("sessions", "show", card=None)
+    assert "Alert: GeForce RTX 4090 48GB (modded): the core is at 3" in shown
+    _code, shown, _err = whole("sessions", "show", "--json", card=None)
+    assert json.loads(shown)["alerts"] == recorded
+    (kept,) = [json.loads(line) for line in (tmp_path / "log" / "alerts.jsonl").read_text().splitlines()]
+    assert (kept["event"], kept["simulated"]) == ("raised", True)
+
+
+def test_a_run_goes_on_by_the_last_good_alerts_and_says_so(whole, tmp_path: Path):
+    whole("alerts", "set", "temperature", "30", "--for", "5", card=None)
+    (tmp_path / "alerts.json").write_text("{")
+    code, out, err = whole("record", "--duration", "20", "--json")
+    assert code == 0
+    assert "those that were stored last are used" in err
+    assert len(json.loads(out)["alerts"]) == 1
