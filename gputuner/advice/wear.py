@@ -3,7 +3,7 @@
 from gputuner.advice.making import make
 from gputuner.advice.questions import command
 from gputuner.analysis.wear import Wear
-from gputuner.analysis.wear_drift import Basis, Trend
+from gputuner.analysis.wear_trend import Basis, Trend
 from gputuner.model.advice import Advice, Question
 from gputuner.model.quantities import Limiter, Quantity
 from gputuner.model.readings import Scalar

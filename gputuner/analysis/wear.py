@@ -8,7 +8,7 @@ import numpy as np
 from gputuner.analysis.rainflow import Cycle
 from gputuner.analysis.wear_air import with_air
 from gputuner.analysis.wear_changes import Changed, Counted, changes, counted
-from gputuner.analysis.wear_drift import Drift, SteadyPoint, drift
+from gputuner.analysis.wear_drift import drift
 from gputuner.analysis.wear_hours import (
     CycleClass,
     Histogram,
@@ -20,6 +20,7 @@ from gputuner.analysis.wear_hours import (
 )
 from gputuner.analysis.wear_steady import Stretch, resting, working
 from gputuner.analysis.wear_trace import SENSORS, Floats, WearTrace
+from gputuner.analysis.wear_trend import Drift, SteadyPoint
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.quantities import Limiter, Quantity
 

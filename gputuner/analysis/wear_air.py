@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from gputuner.analysis.thermal_trace import LEAST_FAN
-from gputuner.analysis.wear_drift import FAN_EXPONENT, Basis, SteadyPoint
+from gputuner.analysis.wear_drift import FAN_EXPONENT
 from gputuner.analysis.wear_steady import Stretch
+from gputuner.analysis.wear_trend import Basis, SteadyPoint
 
 PIN_WITHIN_S = 3 * 3600.0
 """A rest tells the air of work that is no further away; rooms change over half a day."""

@@ -6,7 +6,6 @@ not say where heat arises, so one kind of load), at least a day apart. The slope
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,17 @@ from numpy.typing import NDArray
 from gputuner.analysis.thermal_trace import LEAST_FAN
 from gputuner.analysis.wear_slope import DAY_S, MONTH_S, Slopes, slope_interval, slopes
 from gputuner.analysis.wear_trace import Floats
+from gputuner.analysis.wear_trend import (
+    LEAST_AT_A_FAN,
+    LEAST_DAYS,
+    LEAST_PAIRS,
+    LEAST_SESSIONS,
+    LEAST_SPAN_DAYS,
+    Basis,
+    Drift,
+    SteadyPoint,
+    Trend,
+)
 
 FAN_ALIKE, POWER_ALIKE, TRAFFIC_ALIKE = 0.04, 0.10, 0.15
 """Fan (fraction of full speed), power (log ratio) and memory traffic (fraction) of two stretches that are alike."""
@@ -23,7 +33,6 @@ ROOM_C, ROOM_SWING_K = 25.0, 8.0
 """An unknown room, and by how much it may differ between two parts of the history: ± 4 °C."""
 SWING_SLOPE = 12.0 / np.pi**2
 """Least-squares slope of half a sine from one extreme to the other, over that of the line between them."""
-LEAST_SESSIONS, LEAST_DAYS, LEAST_SPAN_DAYS, LEAST_PAIRS, LEAST_AT_A_FAN = 6, 6, 14.0, 12, 3
 MATERIAL = 0.03
 """A change over the whole history below this share is within what whole-degree sensors and their own drift can do."""
 SENSOR_K = 0.4
@@ -31,77 +40,6 @@ SENSOR_K = 0.4
 MOST = 500
 """More stretches are thinned out, since pairs grow with the square."""
 SEED = 20261130
-
-
-class Basis(StrEnum):
-    """How the temperature of the air was taken out."""
-
-    ROOM = "room"
-    """It was told."""
-    IDLE = "idle"
-    """The card at rest shows it, its fan turning."""
-    IDLE_STILL = "idle_still"
-    """The card at rest with its fan standing shows how it changed, not how warm it was."""
-    NONE = "none"
-    """It was not: what drifts is the temperature at equal power."""
-
-
-class Trend(StrEnum):
-    """What the history shows."""
-
-    RISING = "rising"
-    FALLING = "falling"
-    NOT_SHOWN = "not_shown"
-    TOO_FEW = "too_few"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SteadyPoint:
-    """A settled stretch with what is known of its air.
-
-    ``unix_s``: its end. ``fan_fraction``, ``traffic``: None where not read. ``air_c``: °C, None: unknown; ``k_per_w``:
-    (core − air) / power, K/W, None with it.
-    """
-
-    unix_s: float
-    session_id: str
-    temperature_c: float
-    power_w: float
-    fan_fraction: float | None = None
-    traffic: float | None = None
-    air_c: float | None = None
-    k_per_w: float | None = None
-    basis: Basis = Basis.NONE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
-    """The trend of the resistance; for the basis ``none`` of the rise over 25 °C per watt.
-
-    ``sessions``, ``days``, ``span_days``, ``fan_levels``, ``pairs``: what could be compared; ``missing``: what of them
-    there is too little of. ``per_month``, ``low``, ``high``: change per month of 30.44 days as a fraction with its 95 %
-    interval, which holds the sensor's own error, and for the basis ``none`` what a room of ± 4 °C and an unknown fan
-    law can do; ``degrees_per_month``: the same in K at ``power_w``. ``shown``: (unix s, value, fan) of what was compared, at
-    ``fan_fraction``; ``line``: (unix s, value, low, high); both in ``line_unit``, K/W, or degC at ``power_w``.
-    """
-
-    verdict: Trend
-    basis: Basis
-    sessions: int = 0
-    days: int = 0
-    span_days: float = 0.0
-    fan_levels: int = 0
-    pairs: int = 0
-    missing: tuple[str, ...] = ()
-    per_month: float | None = None
-    low: float | None = None
-    high: float | None = None
-    degrees_per_month: float | None = None
-    power_w: float | None = None
-    fan_fraction: float | None = None
-    line_unit: str = "K/W"
-    shown: tuple[tuple[float, float, float | None], ...] = ()
-    line: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

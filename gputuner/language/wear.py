@@ -2,15 +2,18 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from gputuner.analysis.wear import Wear
 from gputuner.analysis.wear_changes import HOST, MEMORY, NAME, SLOT, Changed
-from gputuner.analysis.wear_drift import LEAST_DAYS, LEAST_SESSIONS, LEAST_SPAN_DAYS, Basis, Drift, Trend
+from gputuner.analysis.wear_trend import LEAST_DAYS, LEAST_SESSIONS, LEAST_SPAN_DAYS, Basis, Drift, Trend
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.numbers import duration, grouped, number, signed_percent, value
 from gputuner.language.tables import Table
 from gputuner.language.words import N_, _, listed, ngettext
 from gputuner.model.readings import Scalar
+
+if TYPE_CHECKING:
+    from gputuner.analysis.wear import Wear
 
 ERRORS: dict[str, str] = {
     "wear_needs_card": N_("Wear is told of graphics cards; the processor's is not."),
@@ -114,7 +117,7 @@ def day(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s).strftime("%Y-%m-%d")
 
 
-def head_lines(wear: Wear) -> list[str]:
+def head_lines(wear: "Wear") -> list[str]:
     """How much of the card's life was observed, and what is not known."""
     if not wear.sessions:
         return [_("No stored session tells readings of this card.")]
@@ -135,7 +138,7 @@ def head_lines(wear: Wear) -> list[str]:
     return lines
 
 
-def hours_table(wear: Wear) -> Table:
+def hours_table(wear: "Wear") -> Table:
     """Time at or above temperatures, by sensor."""
     rows = [
         (
@@ -150,7 +153,7 @@ def hours_table(wear: Wear) -> Table:
     return Table(headers=headers, rows=tuple(rows), right=(2, 3))
 
 
-def cycles_table(wear: Wear) -> Table:
+def cycles_table(wear: "Wear") -> Table:
     """Thermal cycles of the core by size; classes without one are left out."""
     rows = [
         (
@@ -166,7 +169,7 @@ def cycles_table(wear: Wear) -> Table:
     return Table(headers=(_("thermal cycles of"), _("count"), _("largest")), rows=tuple(rows), right=(1, 2))
 
 
-def drift_lines(wear: Wear) -> list[str]:
+def drift_lines(wear: "Wear") -> list[str]:
     """What the history shows of the resistance, in sentences."""
     drift = wear.drift
     if not wear.steady:
@@ -192,7 +195,7 @@ def drift_lines(wear: Wear) -> list[str]:
     return [*lines, _(_BASES[drift.basis])]
 
 
-def drift_line(wear: Wear) -> str | None:
+def drift_line(wear: "Wear") -> str | None:
     """One sentence where the resistance rises, for other results; None where it is not shown to."""
     drift = wear.drift
     if drift.verdict is not Trend.RISING or drift.per_month is None or drift.low is None or drift.high is None:
@@ -223,7 +226,7 @@ def percent(fraction: float) -> str:
     return signed_percent(fraction) if abs(fraction) >= 0.1 else f"{fraction * 100 + 0.0:+.1f} %"
 
 
-def steady_table(wear: Wear) -> Table:
+def steady_table(wear: "Wear") -> Table:
     """The settled stretches, the newest first."""
     rows = [
         (
@@ -240,13 +243,13 @@ def steady_table(wear: Wear) -> Table:
     return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5))
 
 
-def changes_table(wear: Wear) -> Table:
+def changes_table(wear: "Wear") -> Table:
     """What changed between sessions: when it was first seen, what, before, after."""
     rows = [(day(c.unix_s), reading(c.name), shown(c, c.before), shown(c, c.after)) for c in wear.changes]
     return Table(headers=(_("seen"), _("reading"), _("before"), _("after")), rows=tuple(rows), wraps=(2, 3))
 
 
-def counters_table(wear: Wear) -> Table:
+def counters_table(wear: "Wear") -> Table:
     """Error counters: first, last, growth; and the XID errors that were seen."""
     from gputuner.language.names import quantity  # which has the names of other tables
 
@@ -256,7 +259,7 @@ def counters_table(wear: Wear) -> Table:
     return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3))
 
 
-def limited_table(wear: Wear) -> Table:
+def limited_table(wear: "Wear") -> Table:
     """How long each limit held the clock back."""
     from gputuner.language.terms import limiter
 
@@ -287,7 +290,7 @@ def changes_named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
     return {"changed": listed(map(reading, told.split(", ")))} if isinstance(told, str) else {}
 
 
-def titled(wear: Wear) -> Mapping[str, Table]:
+def titled(wear: "Wear") -> Mapping[str, Table]:
     """All tables that have a row, by their title."""
     tables = {
         _("How hot, how long"): hours_table(wear),

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from scipy.stats import theilslopes
 
 from gputuner.analysis.wear import session_wear, wear
-from gputuner.analysis.wear_drift import Basis, SteadyPoint, Trend, drift
+from gputuner.analysis.wear_drift import drift
 from gputuner.analysis.wear_slope import DAY_S, MONTH_S, slope_interval, slopes
+from gputuner.analysis.wear_trend import Basis, SteadyPoint, Trend
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Reading
 from tests.analysis.wear_histories import histories

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.advice.wear import wear_advice
-from gputuner.analysis.wear_drift import Basis, Trend
+from gputuner.analysis.wear_trend import Basis, Trend
 from gputuner.assembly.wear import WearStopped, wear_of, worn_cards
 from gputuner.model.cards import Origin
 from gputuner.model.quantities import Quantity

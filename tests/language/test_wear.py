@@ -5,7 +5,7 @@ from dataclasses import replace
 from gputuner.advice.wear import wear_advice
 from gputuner.analysis.wear import SessionSeen, Wear
 from gputuner.analysis.wear_changes import Changed
-from gputuner.analysis.wear_drift import Basis, Drift, SteadyPoint, Trend
+from gputuner.analysis.wear_trend import Basis, Drift, SteadyPoint, Trend
 from gputuner.language import sentences, wear
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.quantities import Limiter

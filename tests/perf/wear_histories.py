@@ -13,8 +13,8 @@ from collections import defaultdict
 import numpy as np
 
 from gputuner.analysis.wear import session_wear, wear
-from gputuner.analysis.wear_drift import Drift, Trend
 from gputuner.analysis.wear_slope import MONTH_S
+from gputuner.analysis.wear_trend import Drift, Trend
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Reading
 from tests.analysis.wear_histories import KINDS, History, histories
