@@ -151,6 +151,7 @@ class Setup:
             cards=tuple(card.uuid for card in cards),
             share=share,
             memory_cap_bytes=self._cap_bytes(cards[0]),
+            memory_cap_given=self._memory_cap_bytes is not None,
             safety=SafetyLimits(core_max_c=self.preferences.safety_core_c),
             seed=getattr(spec, "seed", 0),
             users_mps=getattr(spec, "users_mps", False),

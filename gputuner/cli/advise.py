@@ -112,7 +112,7 @@ def _judged(stored: Stored) -> tuple[Sequence[Advice], Sequence[Question]]:
     points, told_batch = tuple(stored.points()), stored.started.spec.get("effective_batch")
     effective = (told_batch or None) if isinstance(told_batch, int) else None
     told = [judge(Evidence(card=card, points=points, effective_batch=effective)) for card in stored.summary().cards]
-    cap_bytes = stored.started.memory_cap_bytes
+    cap_bytes = stored.started.given_cap_bytes
     keep = "" if cap_bytes is None else f" --memory-cap {cap_bytes / GIB:g}"
     questions = [replace(question, command=question.command + keep) for _found, asked in told for question in asked]
     return [a for found, _asked in told for a in found], questions
@@ -144,7 +144,7 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         show_tried(output, of_a_try)
         return
     advice, questions = advice_of(stored)
-    cap_bytes = stored.started.memory_cap_bytes
+    cap_bytes = stored.started.given_cap_bytes
     for card in summary.cards:
         results.show_limit(output, points, card)
     results.show_advice(

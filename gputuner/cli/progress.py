@@ -185,7 +185,7 @@ def _left(left_s: float) -> str:
 
 def point_line(point: Point) -> str:
     """A figure in one line: what of, the value with its interval, and what is wrong with it."""
-    of = null_name(point) if point.metric == NULL else sentences.settings(point.params)
+    of = null_name(point) if point.metric == NULL else sentences.settings(point.params, point.card)
     what = listed((sentences.metric(point.metric), of))
     line = _("{what}: {of}").format(what=what, of=sentences.point_value(point))
     flags = listed(sentences.flag(flag) for flag in point.flags)

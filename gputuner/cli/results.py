@@ -71,11 +71,11 @@ def show_figures(output: Output, points: Sequence[Point]) -> None:
     for metric in dict.fromkeys(point.metric for point in points):
         group = [point for point in points if point.metric == metric]
         common = _common(group)
-        title = listed((sentences.metric(metric), sentences.settings(common)))
+        title = listed((sentences.metric(metric), sentences.settings(common, group[0].card)))
         for i, point in enumerate(group):
             own = {name: entry for name, entry in point.params.items() if name not in common}
             flags = listed(sentences.flag(flag) for flag in point.flags)
-            rows.append(("" if i else title, sentences.settings(own), sentences.point_value(point), flags))
+            rows.append(("" if i else title, sentences.settings(own, point.card), sentences.point_value(point), flags))
     output.table((_("figure"), _("of"), _("value"), _("remarks")), rows, right=(2,), wraps=(0, 1, 2, 3))
     if stepped := optimizers(points):
         output.line(_("Optimizer: {name}").format(name=stepped))

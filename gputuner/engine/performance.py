@@ -111,6 +111,7 @@ class Performance:
             unix_s=time.time(),
             version=self.version,
             memory_cap_bytes=self.options.memory_cap_bytes,
+            memory_cap_given=self.options.memory_cap_given,
         )
         for note in self.options.notes:
             self.teller.tell(Warned, code=note.code, params=note.params)
@@ -232,8 +233,8 @@ class Performance:
             self._end(Outcome.FAILED, ExitCode.BUG, "bug", {}, traceback.format_exc())
 
     def _tell(self, kind: type[Event], **fields: Any) -> None:
-        """Tell an event; commands that go on from here keep the cap on memory."""
-        cap_bytes = self.options.memory_cap_bytes
+        """Tell an event; commands that go on from here keep the cap on memory that was given."""
+        cap_bytes = self.options.memory_cap_bytes if self.options.memory_cap_given else None
         if kind is AdviceGiven and cap_bytes is not None:
             keep = f" --memory-cap {cap_bytes / GIB:g}"
             fields["questions"] = tuple(replace(each, command=each.command + keep) for each in fields["questions"])

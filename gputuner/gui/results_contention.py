@@ -51,9 +51,9 @@ _PATTERNS = {
 }
 
 
-def mix_title(label: str, mode: str, shares: str = "") -> str:
+def mix_title(label: str, mode: str, shares: str = "", card: str = "") -> str:
     """The jobs of a mix, the way they share (empty: not told), and what each gets where that differs."""
-    way = words.mode(mode) if mode else ""
+    way = words.mode(mode, card) if mode else ""
     return " · ".join(part for part in (words.mix(label), way, _share_words(shares)) if part)
 
 
@@ -80,7 +80,7 @@ def slowdown_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
     alike = _one_way(shown)
     groups = [
         BarGroup(
-            title=mix_title(mix.label, "" if alike else mix.mode, mix.shares),
+            title=mix_title(mix.label, "" if alike else mix.mode, mix.shares, mix.card),
             rows=tuple(_slow_row(point, _named(point, _repeats(mix.slowdowns)), top, theme) for point in mix.slowdowns),
             line=1.0,
         )
@@ -171,7 +171,7 @@ def gain_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
     if len(gains) <= FEW:
         return [
             BarGroup(
-                title=mix_title(mix.label, "" if alike else mix.mode, mix.shares),
+                title=mix_title(mix.label, "" if alike else mix.mode, mix.shares, mix.card),
                 rows=_with_baselines(gain, top, theme),
                 line=1.0,
             )
@@ -182,7 +182,7 @@ def gain_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
         rows = tuple(
             _gain_row(gain, _share_title(mix), top, theme, marked=True) for mix, gain in gains if mix.mode == mode
         )
-        groups.append(BarGroup(title=words.mode(mode), rows=rows, line=1.0))
+        groups.append(BarGroup(title=words.mode(mode, gains[0][0].card), rows=rows, line=1.0))
     return groups
 
 
@@ -244,7 +244,7 @@ def gain_hint(point: Point) -> str:
         (_("fairness"), figure(extra.get("fairness")), 1.0, ""),
         (_("energy for the same work"), figure(extra.get("energy_ratio")), 1.0, " ×"),
         (_("power"), figure(extra.get("power_ratio")), 1.0, " ×"),
-        (_("share of the SM clock kept"), figure(extra.get("clock_factor")), 100.0, " %"),
+        (_("share of the clock kept"), figure(extra.get("clock_factor")), 100.0, " %"),
         (_("alone they changed by"), figure(extra.get("solo_change")), 100.0, " %"),
     )
     lines = [point_hint(point)]
@@ -273,7 +273,7 @@ def cause_groups(points: Sequence[Point], theme: Theme) -> list[ShareGroup]:
             _cause_row(_named(causes[0], numbered), causes, slow.get((*key, number)), theme)
             for number, causes in sorted(jobs.items())
         )
-        groups.append(ShareGroup(title=mix_title(*key), rows=rows))
+        groups.append(ShareGroup(title=mix_title(*key, card=jobs[min(jobs)][0].card), rows=rows))
     return groups
 
 

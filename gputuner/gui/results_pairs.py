@@ -33,11 +33,12 @@ class Probed:
 
     label: str
     mode: str
+    card: str = ""
 
     @property
     def words(self) -> str:
         """Its name."""
-        return f"{words.mix(self.label)} · {words.mode(self.mode)}"
+        return f"{words.mix(self.label)} · {words.mode(self.mode, self.card)}"
 
 
 def pair_modes(points: Sequence[Point]) -> list[str]:
@@ -138,7 +139,8 @@ def pair_markdown(points: Sequence[Point], mode: str) -> str:
         for row, name in enumerate(shown.names)
     ]
     note = [_("≈ predicted, not run")] if any(cell.predicted for cell in shown.cells.values()) else []
-    return "\n".join([*origin_lines(points), *table(head, rows), "", words.mode(mode), *note]) + "\n"
+    way = words.mode(mode, points[0].card if points else "")
+    return "\n".join([*origin_lines(points), *table(head, rows), "", way, *note]) + "\n"
 
 
 def _cell_words(cell: PairCell | None) -> str:
@@ -150,7 +152,7 @@ def _cell_words(cell: PairCell | None) -> str:
 def probed(points: Sequence[Point]) -> list[Probed]:
     """The jobs with curves, in the order they were measured."""
     found = [
-        Probed(str(point.params.get("job_label", point.workload)), str(point.params.get("mode", "")))
+        Probed(str(point.params.get("job_label", point.workload)), str(point.params.get("mode", "")), point.card)
         for metric in ("pressure_sensitivity", "pressure_exerted")
         for point in of_metric(points, metric)
     ]

@@ -37,13 +37,13 @@ LEAST_SHOWN = 0.005
 def advice_title(entry: Advice) -> str:
     """What it is about, in a few words."""
     words = _words(entry)
-    return fill(words.title, _named(entry.params)) if words else entry.id
+    return fill(words.title, _named(entry.params, entry.card)) if words else entry.id
 
 
 def advice_action(entry: Advice) -> str:
     """What to do, in one line."""
     words = _words(entry)
-    return fill(words.action, _named(entry.params)) if words else _bare(entry.params)
+    return fill(words.action, _named(entry.params, entry.card)) if words else _bare(entry.params)
 
 
 def advice_why(entry: Advice) -> str:
@@ -51,7 +51,7 @@ def advice_why(entry: Advice) -> str:
     words = _words(entry)
     if words is None:
         return _bare(entry.params)
-    params = _named(entry.params)
+    params = _named(entry.params, entry.card)
     told = [sentence for sentence in words.why if all(field in params for field in fields(sentence))]
     sentences = [fill(sentence, params) for sentence in told]
     if entry.params.get("scattered") is True:
@@ -63,7 +63,7 @@ def question(entry: Question) -> str:
     """What is not known yet."""
     variants = (f"{entry.id}:{name}" for name in ("repeat", "unloaded", "known") if entry.params.get(name) is True)
     key = next((variant for variant in variants if variant in QUESTIONS), entry.id)
-    return fill(QUESTIONS[key], _named(entry.params)) if key in QUESTIONS else entry.id
+    return fill(QUESTIONS[key], _named(entry.params, entry.card)) if key in QUESTIONS else entry.id
 
 
 def gain(entry: Gain | None) -> str:
@@ -126,7 +126,7 @@ def _words(entry: Advice) -> AdviceWords | None:
     return ADVICE.get(key)
 
 
-def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def _named(params: Mapping[str, Scalar], card: str = "") -> dict[str, Scalar]:
     """The values with names of workloads and number formats as people write them."""
     named = dict(params)
     for name in ("precision", "baseline", "instead", "faster"):
@@ -146,7 +146,7 @@ def _named(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
         if name in named:
             named[name] = workload(str(named[name]))
     if "mix" in params:
-        named |= mixed(params)
+        named |= mixed(params, card)
     for name in ("core_source", "core_other", "memory_source", "memory_other"):
         if name in named:
             named[name] = source(str(named[name]))

@@ -54,7 +54,7 @@ def of_words(point: Point) -> str:
     if not shape and "n" in point.params:
         params["n"] = point.params["n"]
     where = _level(point)
-    return listed((where, shape, *plain, settings(params)))
+    return listed((where, shape, *plain, settings(params, point.card)))
 
 
 def _level(point: Point) -> str:

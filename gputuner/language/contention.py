@@ -24,9 +24,9 @@ _VERDICTS: dict[bool | None, str] = {
 }
 
 
-def mode(name: str) -> str:
-    """A way of sharing a card."""
-    return _named(table.MODES, name)
+def mode(name: str, card: str = "") -> str:
+    """A way of sharing a card, by whose UUID the processor is told from others."""
+    return _named(table.MODES, table.mode_on(name, card))
 
 
 def probe(name: str) -> str:
@@ -60,11 +60,11 @@ def mix(label: str) -> str:
     return " + ".join(f"{n} × {job_label(each)}" if n > 1 else job_label(each) for each, n in counted.items())
 
 
-def mixed(params: Mapping[str, Scalar]) -> dict[str, Scalar]:
+def mixed(params: Mapping[str, Scalar], card: str = "") -> dict[str, Scalar]:
     """Mixes, the first job of one, and ways of sharing among the values of an advice, as words."""
     told: dict[str, Scalar] = {name: mix(str(params[name])) for name in ("mix", "worst") if name in params}
     told["mix_one"] = job_label(str(params.get("mix", "")).split("+")[0])
-    return told | {name: mode(str(params[name])) for name in ("mode",) if name in params}
+    return told | {name: mode(str(params[name]), card) for name in ("mode",) if name in params}
 
 
 def claim(entry: Claim) -> str:

@@ -43,7 +43,7 @@ def _errors(points: Sequence[Point]) -> list[str]:
             _(
                 "Predicted from probes, scaled by the measured pairs of other workloads "
                 "({mode}, {n} slowdowns): {errors}."
-            ).format(mode=contention.mode(mode), n=ours.count, errors=_told(ours))
+            ).format(mode=contention.mode(mode, card), n=ours.count, errors=_told(ours))
         )
         told += [
             _("For comparison, {model}: {errors}.").format(model=_(name), errors=_told(found[model]))

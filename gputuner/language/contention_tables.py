@@ -10,6 +10,7 @@ from gputuner.language.numbers import interval, number, signed_percent, value
 from gputuner.language.tables import Table
 from gputuner.language.terms import flag
 from gputuner.language.words import _, listed
+from gputuner.model.cards import CPU_CARD
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -93,10 +94,12 @@ def _slow_steps(point: Point) -> str:
 
 def gain_table(points: Sequence[Point]) -> Table:
     """Each mix against its three baselines, and what the card did meanwhile."""
-    rows = tuple(_gain(each, each.gain) for each in mixes(points) if each.gain is not None)
+    shown = [each for each in mixes(points) if each.gain is not None]
+    rows = tuple(_gain(each, each.gain) for each in shown if each.gain is not None)
+    clock = _("clock") if all(each.card == CPU_CARD for each in shown) else _("SM clock")
     headers = (
         _("jobs at once"), _("shared by"), _("in turn"), _("each at its best batch"), _("at once"), _("fairness"),
-        _("power"), _("SM clock"), _("energy for the same work"), _("rounds"), _("remarks"),
+        _("power"), clock, _("energy for the same work"), _("rounds"), _("remarks"),
     )  # fmt: skip
     table = Table(headers=headers, rows=rows, right=(2, 3, 4, 5, 6, 7, 8, 9), wraps=(0, 1, 10), least=(9, 7, 6, 5, 8))
     return table.without_empty()
@@ -124,7 +127,7 @@ def _gain(each: Mix, gain: Point) -> tuple[str, ...]:
 
 def way(each: Mix) -> str:
     """How a mix shared the card."""
-    return listed((mode(each.mode), each.shares.replace(",", " : ")))
+    return listed((mode(each.mode, each.card), each.shares.replace(",", " : ")))
 
 
 def cause_table(points: Sequence[Point]) -> Table:
@@ -139,7 +142,7 @@ def cause_table(points: Sequence[Point]) -> Table:
         told = listed(f"{cause(str(p.params.get('cause')))} {signed_percent(p.value).lstrip('+')}" for p in shares)
         verdict = next((str(v) for p in found if (v := p.extra.get("verdict"))), "")
         name = f"{number_of}. {job(found[0].workload, {})}"
-        rows.append((mix(label), mode(how), name, cause(verdict) if verdict else "", told))
+        rows.append((mix(label), mode(how, found[0].card), name, cause(verdict) if verdict else "", told))
     headers = (_("jobs at once"), _("shared by"), _("job"), _("loses time at"), _("shares of the slowdown"))
     return Table(headers=headers, rows=tuple(rows), wraps=(0, 1, 2, 4))
 
@@ -188,7 +191,7 @@ def null_lines(points: Sequence[Point]) -> list[str]:
 def _in_mode(point: Point) -> str:
     """The job, with the way of sharing where it is not the usual one."""
     way = point.params.get("mode", "processes")
-    return mix(point.workload) if way == "processes" else f"{mix(point.workload)} ({mode(str(way))})"
+    return mix(point.workload) if way == "processes" else f"{mix(point.workload)} ({mode(str(way), point.card)})"
 
 
 def _percent(figure: Scalar | None) -> str:

@@ -2,12 +2,23 @@
 
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.words import N_
+from gputuner.model.cards import CPU_CARD
 
 MODES: dict[str, str] = {
     "processes": N_("time slicing between processes"),
     "mps": "MPS",
     "streams": N_("streams of one process"),
+    "processes:cpu": N_("processes side by side"),
 }
+"""Of a card; with ``:cpu`` of the processor, whose cores work for several at once."""
+
+
+def mode_on(mode: str, card: str) -> str:
+    """The entry of ``MODES`` for a way of sharing a card, by its UUID."""
+    named = f"{mode}:cpu"
+    return named if card == CPU_CARD and named in MODES else mode
+
+
 PROBES: dict[str, str] = {
     "slices": N_("short bursts"),
     "sm": N_("SM arithmetic"),

@@ -268,8 +268,10 @@ def step_result(result: str) -> str:
     return _(RESULTS[result]) if result in RESULTS else result.replace("_", " ")
 
 
-def settings(params: Mapping[str, Scalar]) -> str:
-    """The parameters of a step or figure in one line, the telling ones only."""
+def settings(params: Mapping[str, Scalar], card: str = "") -> str:
+    """The parameters of a step or figure in one line, the telling ones only; ``card``: what it is of, by UUID."""
+    if "mode" in params:
+        params = {**params, "mode": contention_words.mode_on(str(params["mode"]), card)}
     shape = " × ".join(str(params[side]) for side in SIDES) if all(side in params for side in SIDES) else ""
     return listed(
         (shape if name == "n" else "") if shape and name in SIDES else _setting(name, entry)
@@ -279,7 +281,7 @@ def settings(params: Mapping[str, Scalar]) -> str:
 
 def point_title(point: Point) -> str:
     """What a figure is of: workload and settings."""
-    return listed((workload(point.workload), settings(point.params)))
+    return listed((workload(point.workload), settings(point.params, point.card)))
 
 
 def point_unit(point: Point) -> str:

@@ -58,6 +58,13 @@ class RunStarted:
     settings_found: dict[str, Scalar] = field(default_factory=lambda: {})
     memory_cap_bytes: int | None = None
     """The cap that trials were held to; None: the card's memory (sessions before it was told: not known)."""
+    memory_cap_given: bool = True
+    """Whether the user gave it; else it is a share of what was free (sessions before it was told: true)."""
+
+    @property
+    def given_cap_bytes(self) -> int | None:
+        """The cap that a command which goes on from here must name."""
+        return self.memory_cap_bytes if self.memory_cap_given else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

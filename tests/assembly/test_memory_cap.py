@@ -1,12 +1,16 @@
 """A cap on memory: kept with the session, and told where it is above what there is."""
 
 from contextlib import closing
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
 from gputuner.assembly.setup import open_setup
 from gputuner.experiments.bench import Bench
-from gputuner.model.events import RunStarted, Warned
+from gputuner.model.advice import Question
+from gputuner.model.events import AdviceGiven, RunStarted, Warned
+from gputuner.model.steps import Advise
 
 GIB = 1 << 30
 CARD_GIB = 24
@@ -37,3 +41,35 @@ def test_a_cap_above_the_machines_memory_is_that_memory(tmp_path):
         steps = setup.rehearse(BENCH, card)
         assert steps
         assert setup._cap_bytes(card) == card.memory_total_bytes
+
+
+@pytest.mark.parametrize(("cap_gib", "words"), [(None, ""), (2, " --memory-cap 2")])
+def test_commands_that_go_on_name_only_a_cap_that_was_given(tmp_path, cap_gib, words):
+    """The processor always has a budget; only one of the user's stands in what is to be run next."""
+    cap_bytes = None if cap_gib is None else cap_gib * GIB
+    with closing(open_setup(data_dir=tmp_path, memory_cap_bytes=cap_bytes)) as setup:
+        run = setup.start(Asking(), setup.select("cpu", for_experiment=True))
+        told = list(run)
+    (started,) = [event for event in told if isinstance(event, RunStarted)]
+    assert started.memory_cap_bytes
+    assert started.given_cap_bytes == cap_bytes
+    (asked,) = [event for event in told if isinstance(event, AdviceGiven)]
+    assert [question.command for question in asked.questions] == [f"gputuner --cli batch{words}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """Asks what a command tells, without measuring anything."""
+
+    name: ClassVar[str] = "asking"
+    needs_worker: ClassVar[bool] = True
+    seed: int = 0
+
+    def expected_s(self):
+        return 1.0
+
+    def limited(self):
+        return True
+
+    def plan(self, context):
+        yield Advise(advice=(), questions=(Question(id="x", card="cpu", command="gputuner --cli batch"),))

@@ -34,19 +34,23 @@ class Ended(StoredInMemory):
     """A run that ended before it gave any advice."""
 
     cap_bytes: int | None = None
+    given: bool = True
 
     def advice(self):
         return (), ()
 
     @property
     def started(self):
-        return replace(super().started, memory_cap_bytes=self.cap_bytes)
+        return replace(super().started, memory_cap_bytes=self.cap_bytes, memory_cap_given=self.given)
 
 
-@pytest.mark.parametrize(("cap_bytes", "words"), [(None, ""), (24 * GIB, " --memory-cap 24")])
-def test_questions_that_are_made_anew_from_its_figures_keep_it(cap_bytes, words):
+@pytest.mark.parametrize(
+    ("cap_bytes", "given", "words"),
+    [(None, True, ""), (24 * GIB, True, " --memory-cap 24"), (4 * GIB, False, "")],
+)
+def test_questions_that_are_made_anew_from_its_figures_keep_it(cap_bytes, given, words):
     stored = Ended(Path("x.sqlite"))
-    stored.cap_bytes = cap_bytes
+    stored.cap_bytes, stored.given = cap_bytes, given
     _, questions = advice_of(stored)
     assert questions
     for question in questions:

@@ -1,5 +1,7 @@
 """Jobs, mixes, ways, tables and the claim in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.analysis.contention_claim import Claim
@@ -116,3 +118,28 @@ def test_what_was_not_measured_is_no_zero():
     label = "a.py+b.py"
     (gain,) = contention_tables.gain_table([figure("co_run_gain", label, 1.0, mix=label, mode="mps", jobs=2)]).rows
     assert "0.00 ×" not in gain
+
+
+def test_on_the_processor_nobody_speaks_of_a_card():
+    """Its cores work for several processes at once, and it has no SMs."""
+    common = {"mix": "bert+edsr", "mode": "processes", "jobs": 2}
+    figures = [
+        figure("co_run_slowdown", "bert", 1.5, **common, job=1),
+        figure("co_run_gain", "bert+edsr", 1.1, **common),
+    ]
+    figures += [figure("co_run_cause", "bert", 1.0, **common, job=1, cause="host")]
+
+    def told(card):
+        points = [replace(point, card=card) for point in figures]
+        tables = [contention_tables.gain_table(points), contention_tables.cause_table(points)]
+        cells = [cell for table in tables for row in (table.headers, *table.rows) for cell in row]
+        advice = Advice(
+            id="contend.together", card=card, params=PARAMS | common, evidence=("p",), confidence=Confidence.MEASURED
+        )
+        return " ".join([*cells, *map(steps.point_title, points), advice_action(advice), advice_why(advice)])
+
+    assert told("GPU-1").count("time slicing between processes") >= 4
+    assert "SM clock" in told("GPU-1")
+    for words in ("time slicing", "SM"):
+        assert words not in told("cpu")
+    assert told("cpu").count("processes side by side") >= 4

@@ -220,6 +220,7 @@ class PairsPicture(PictureFrame):
                 self._add_mode(mode)
         for mode, button in self.modes.items():
             button.setVisible(mode in modes)
+            button.setText(words.mode(mode, points[0].card if points else ""))
         self._row.setVisible(len(modes) > 1)
         lines = prediction_lines(points)
         self.lines.setText(lines[0] if lines else "")  # a row of the picture is worth more than a second line

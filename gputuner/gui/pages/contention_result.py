@@ -71,7 +71,7 @@ def figure_words(point: Point, *, with_mode: bool = True) -> str:
     parts = [words.cause(str(params["cause"]))] if "cause" in params else []
     whole = bool(mix) and point.workload == mix
     parts.append(words.mix(mix) if whole else job_of(point))
-    parts.append(words.mode(mode) if mode and with_mode else "")
+    parts.append(words.mode(mode, point.card) if mode and with_mode else "")
     if mix and not whole:
         parts.append(_("in {mix}").format(mix=words.mix(mix)))
     parts.append(sentences.metric(point.metric))
