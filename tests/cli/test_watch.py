@@ -1,6 +1,7 @@
 """``watch`` with real commands: they run as they would alone, and what happened to them is told."""
 
 import codecs
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -10,11 +11,14 @@ import subprocess
 import sys
 import termios
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
 from gputuner.cli.app import main
+from gputuner.model.errors import StoreError
+from gputuner.sessions.reader import SessionReader
 
 pytestmark = pytest.mark.e2e
 LIMIT_S = 600
@@ -59,6 +63,17 @@ class Watch:
             self.words(*command, options=options), env=self.environment, cwd=self.folder, text=True, **how
         )
 
+    def until_seen(self, processes, since_unix_s=0.0):
+        """Wait until the session holds a look since then at so many processes of the command."""
+        while not any(processes <= count for at, count in self._looks() if at >= since_unix_s):
+            time.sleep(0.05)
+
+    def _looks(self):
+        for path in (self.data_dir / "sessions").glob("*.sqlite"):
+            with contextlib.suppress(StoreError), SessionReader(path) as reader:  # it may have no beginning yet
+                for look in reader.events({"command_sampled"}):
+                    yield reader.started.unix_s + (look.t_ns - reader.started.t_ns) / 1e9, look.tree.processes
+
     def script(self, text, name="script.py"):
         path = self.folder / name
         path.write_text(textwrap.dedent(text))
@@ -101,14 +116,20 @@ def test_children_of_a_shell_script_are_followed(watch):
     script = watch.script(
         """\
         #!/bin/sh
-        sleep 3 &
-        sleep 3 &
+        sleep 600 & first=$!
+        sleep 600 & second=$!
+        read answer
+        kill $first $second
         wait
         """,
         "script.sh",
     )
-    code, document, _err = watch.document(script)
-    assert code == 0
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    started = watch.start(script, options=("--json",), **pipes)
+    watch.until_seen(3)
+    out, err = started.communicate("seen\n", timeout=LIMIT_S)
+    assert started.returncode == 0, err
+    document = json.loads(out)
     names = [process["name"] for process in document["processes"]]
     assert sorted(names) == ["script.sh", "sleep", "sleep"]
     assert document["command"]["use"]["processes"] == 3
@@ -197,14 +218,20 @@ if os.fork() == 0:
     open("daemon", "w").write(str(os.getpid()))
     time.sleep(600)
 os.wait()
-while not (os.path.exists("daemon") and open("daemon").read()): time.sleep(0.02)
-time.sleep(2.5)
+input()
 """
-    code, document, _err = watch.document(sys.executable, "-c", program)
-    daemon = int((watch.folder / "daemon").read_text())
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    started = watch.start(sys.executable, "-c", program, options=("--json",), **pipes)
+    daemon = watch.folder / "daemon"
+    while not (daemon.exists() and daemon.read_text()):
+        time.sleep(0.02)
+    watch.until_seen(2, since_unix_s=daemon.stat().st_mtime)
+    out, err = started.communicate("seen\n", timeout=LIMIT_S)
+    daemon = int(daemon.read_text())
     try:
         os.kill(daemon, 0)
-        assert code == 0
+        assert started.returncode == 0, err
+        document = json.loads(out)
         assert document["command"]["left_running"] == 1
         assert daemon in [process["pid"] for process in document["processes"] if process["alive"]]
     finally:
