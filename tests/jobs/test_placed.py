@@ -18,10 +18,12 @@ def look(queue, *, ours=False, supervisor_ended=False):
 
 
 def running(queue, **more):
-    number = queue.add(*SLEEP, **more)
+    """A job whose command is past the gate at which its supervisor holds it, and its supervisor."""
+    ran = queue.data_dir / "ran"
+    number = queue.add(*SH, f"touch {ran}; exec sleep 1000", **more)
     queue.place(number)
     supervisor = queue.supervise(number)
-    queue.until(lambda: queue.store.job(number).state is JobState.RUNNING)
+    queue.until(ran.exists)
     return number, supervisor
 
 
