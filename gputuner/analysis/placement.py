@@ -155,9 +155,7 @@ def never_fits(needs: Needs, rooms: Sequence[Room]) -> Reason | None:
         return None
     room = max(usable, key=lambda each: each.total_bytes)
     sizes: dict[str, Scalar] = {"need_bytes": needs.memory_bytes, "total_bytes": room.total_bytes}
-    return Reason(
-        code="never_memory", params={**sizes, "most_bytes": largest, "card": room.title, "cards": needs.cards}
-    )
+    return Reason(code="never_memory", params={**sizes, **room.names, "most_bytes": largest, "cards": needs.cards})
 
 
 def _kind(needs: Needs) -> tuple[object, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from gputuner.model.cards import CPU_CARD
 from gputuner.model.jobs import MemoryHolder, Reason
 from gputuner.model.readings import Scalar
 
@@ -68,8 +69,9 @@ class Room:
 
     @property
     def names(self) -> dict[str, Scalar]:
-        """How sentences name it."""
-        return {"card": self.title, "index": self.index}
+        """How sentences name it; the processor, and slots that are its, have no number."""
+        named: dict[str, Scalar] = {"card": self.title, "index": self.index}
+        return {**named, "cpu": True} if self.uuid == CPU_CARD or self.slots is not None else named
 
     @property
     def job_list(self) -> str:

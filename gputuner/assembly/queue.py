@@ -255,13 +255,14 @@ def refuse_impossible(needs: "Needs", cards: Sequence[CardInfo] | Sequence[Queue
     """Refuse a job that could never start on these cards.
 
     Raises:
-        DoesNotFit: ``job_never_fits`` (memory), ``job_never_fits_cards`` (number of cards).
+        DoesNotFit: ``job_never_fits`` and ``job_never_fits_cpu`` (memory), ``job_never_fits_cards`` (number of cards).
     """
     rooms = [_empty_room(card) for card in cards]
     against = never_fits(needs, rooms) if rooms else None
     if against is None:
         return
     code = "job_never_fits" if against.code == "never_memory" else "job_never_fits_cards"
+    code = "job_never_fits_cpu" if code == "job_never_fits" and against.params.get("cpu") else code
     raise DoesNotFit(code, against.code, **against.params)
 
 

@@ -24,6 +24,11 @@ _REASONS: dict[str, str] = {
     "after": N_("It follows job {jobs}."),
     "after_failed": N_("Job {jobs}, which it follows, was not done: retry that one, or cancel this."),
     "behind": N_("Job {job} comes first on card {index}."),
+    "behind:cpu": N_("Job {job} comes first on the processor."),
+    "card_taken:cpu": N_("The processor is taken by job {jobs}."),
+    "card_silent:cpu": N_("The processor does not answer."),
+    "heat:cpu": N_("The processor is at {temperature_c:degC}; jobs start below {limit_c:degC}."),
+    "power:cpu": N_("The processor draws {power_w:W} of {limit_w:W}: nothing is left for one more."),
     "card_taken": N_("Card {index} is taken by job {jobs}."),
     "slots": N_("All {slots} slots are taken by job {jobs}."),
     "not_served": N_("None of the cards that it may use is served now."),
@@ -61,6 +66,7 @@ _REASONS: dict[str, str] = {
     "grown": N_("It holds {used_bytes:bytes}; {kept_bytes:bytes} are kept for it."),
 }
 _MEMORY = N_("Needs {need_bytes:bytes}; card {index} has {free_bytes:bytes} of {total_bytes:bytes} free")
+_MEMORY_CPU = N_("Needs {need_bytes:bytes}; the machine has {free_bytes:bytes} of {total_bytes:bytes} free")
 _OTHERS = N_("{others_bytes:bytes} used by others")
 _KEPT = N_("{kept_bytes:bytes} kept for job {jobs}")
 _HOLDER = N_("{holder} (process {pid}) holds {holder_bytes:bytes}")
@@ -84,6 +90,10 @@ ERRORS: dict[str, str] = {
     "job_never_fits": N_(
         "This can never fit: it needs {need_bytes:bytes} on each of its cards, and the most that a job can get here is "
         "{most_bytes:bytes} (the largest card, {card}, has {total_bytes:bytes})."
+    ),
+    "job_never_fits_cpu": N_(
+        "This can never fit: it needs {need_bytes:bytes}, and the most that a job can get here is {most_bytes:bytes} "
+        "(the machine has {total_bytes:bytes})."
     ),
     "job_never_fits_cards": N_("This can never start: it needs {cards} cards at a time, and there are {known}."),
     "runner_elsewhere": N_("Another runner (process {pid}) serves this queue already."),
@@ -204,7 +214,7 @@ def _took(job: Job) -> float:
 def _memory(entry: Reason) -> str:
     """Who holds the memory that a job waits for."""
     params = {name: readable(value) if isinstance(value, str) else value for name, value in entry.params.items()}
-    parts = [fill(_MEMORY, params)]
+    parts = [fill(_MEMORY_CPU if params.get("cpu") else _MEMORY, params)]
     if _number(params.get("kept_bytes")):
         parts.append(fill(_KEPT, params))
     if _number(params.get("others_bytes")):
@@ -220,4 +230,6 @@ def _number(value: object) -> float:
 
 
 def _fill(code: str, params: Mapping[str, object]) -> str:
-    return fill(_REASONS[code], params)
+    """The sentence of a code; where it is about the processor, that of the processor."""
+    own = f"{code}:cpu"
+    return fill(_REASONS[own if params.get("cpu") and own in _REASONS else code], params)

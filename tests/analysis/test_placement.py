@@ -244,3 +244,17 @@ def test_knowing_what_is_alike_changes_no_decision(cards, asked):
     candidates = [Candidate(id=number, needs=needs) for number, needs in enumerate([*asked, *asked], 1)]
     told_apart = [replace(each, needs=replace(each.needs, label=f"{each.needs.label}{each.id}")) for each in candidates]
     assert where(decide(Line(candidates), cards)) == where(decide(Line(told_apart), cards))
+
+
+def test_reasons_about_slots_say_that_they_are_of_the_processor():
+    slots = room(slots=1, residents=[Resident(job=7, reserved_bytes=GIB)])
+    for wanted, code in ((job(1, 1.0), "slots"), (job(1, 1.0, alone=True), "slots")):
+        reason = decide(Line([wanted]), [slots]).reasons[1]
+        assert (reason.code, reason.params["cpu"]) == (code, True)
+    two = room(slots=2, residents=[Resident(job=7, reserved_bytes=GIB)])
+    reason = decide(Line([job(1, 1.0, alone=True)]), [two]).reasons[1]
+    assert (reason.code, reason.params["cpu"]) == ("card_taken", True)
+    refused = never_fits(Needs(memory_bytes=900 * GIB), [slots])
+    assert refused is not None
+    assert refused.params["cpu"] is True
+    assert "cpu" not in room().names

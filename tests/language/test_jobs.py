@@ -89,3 +89,15 @@ def test_no_control_signs_reach_the_terminal_by_names():
     assert words.command(named) == "\\x1b[2Jgone"
     held = {"others_bytes": MIB, "holder": "\x1b]0;me\x07", "pid": 7, "holder_bytes": MIB}
     assert words.told(memory(**held)).isprintable()
+
+
+@pytest.mark.parametrize("code", ["behind", "card_taken", "card_silent", "heat", "power", "memory"])
+def test_slots_are_the_processors_and_no_cards(code):
+    params = {
+        "card": "c", "index": 0, "job": 1, "jobs": "1", "temperature_c": 90.0, "limit_c": 80.0, "power_w": 60.0,
+        "limit_w": 65.0, "need_bytes": 8 * MIB, "free_bytes": 4 * MIB, "total_bytes": 9 * MIB,
+    }  # fmt: skip
+    assert "ard 0" in words.told(Reason(code=code, params=params))
+    said = words.told(Reason(code=code, params={**params, "cpu": True}))
+    assert "ard 0" not in said
+    assert "processor" in said or "machine" in said
