@@ -1,6 +1,21 @@
 """Fixtures that every room may use."""
 
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
 from tests.fake_nvml.fixtures import fake_nvml, fake_nvml_folder
 from tests.left_behind import pytest_runtest_protocol
 
-__all__ = ["fake_nvml", "fake_nvml_folder", "pytest_runtest_protocol"]
+__all__ = ["fake_nvml", "fake_nvml_folder", "open_path", "pytest_runtest_protocol"]
+
+
+@pytest.fixture
+def open_path() -> Iterator[Path]:
+    """A folder that other users can reach; those of pytest are closed to them again whenever a run of it begins."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)

@@ -265,15 +265,6 @@ def unprivileged(code: str, *arguments: object) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.fixture
-def open_path(tmp_path: Path) -> Path:
-    """A folder that other users can reach."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == os.geteuid() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
-    return tmp_path
-
-
 @posix
 def test_a_read_only_data_folder_is_told(open_path: Path) -> None:
     folder = open_path / "data"

@@ -171,13 +171,11 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX")
-def test_a_read_only_folder_is_told(tmp_path: Path) -> None:
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(0o755)
+def test_a_read_only_folder_is_told(open_path: Path) -> None:
     drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     if drop and shutil.which("setpriv") is None:
         pytest.skip("setpriv is not installed")
-    closed = tmp_path / "closed"
+    closed = open_path / "closed"
     closed.mkdir(mode=0o555)
     code = (
         "import sys; from pathlib import Path; from gputuner.model.errors import StoreError\n"
