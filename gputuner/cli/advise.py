@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from gputuner.advice.sources import naming_sources
 from gputuner.analysis.telemetry_quality import QualityNote
-from gputuner.cli import document, results
+from gputuner.cli import document, health_wear, results
 from gputuner.cli.again import try_command
 from gputuner.cli.context import Injected
 from gputuner.cli.options import GIB, Options
@@ -161,3 +161,4 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         for point in evidence:
             output.line(f"- {point_line(point)}")
     results.show_questions(output, questions, options)
+    health_wear.tell_drift(output, setup, summary.cards)

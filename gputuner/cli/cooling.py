@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from cyclopts import Parameter
 
-from gputuner.cli import cooling_results, document
+from gputuner.cli import cooling_results, document, health_wear
 from gputuner.cli.context import Injected
 from gputuner.cli.experiment import in_turn, run
 from gputuner.cli.options import Options
@@ -71,6 +71,7 @@ def cooling(
         ended, code = in_turn(output, cards, lambda card: run(output, setup, spec, (card,), options))
         with last_words(output.out):
             cooling_results.tell(output, setup.origin, spec.name, ended, options)
+            health_wear.tell_drift(output, setup, cards)
         return code
 
 

@@ -26,6 +26,7 @@ ABOUT = N_(
 )
 ABOVE = N_("Tell the hours at this temperature or more, in degrees Celsius; repeat it for several.")
 ABOVE_C = (0.0, 150.0)
+LOOKED_AT, LONG_S = 200, 240.0
 SILENT_S = 1.0
 """Reading that takes longer says how far it is, each so often."""
 
@@ -72,9 +73,18 @@ def wear(
 
 
 def tell_drift(output: Output, setup: "Setup", cards: Sequence[CardInfo]) -> None:
-    """One line for each card whose resistance rises over its stored sessions, beside other results."""
+    """One line for each card whose resistance rises over its stored sessions, beside other results.
+
+    The newest ``LOOKED_AT`` that are long enough to hold a settled stretch are read; with ``--json`` none.
+    """
+    if output.json:
+        return
+    entries = setup.sessions.entries()
+    long_enough = [e for e in entries if e.summary is not None and (e.summary.duration_s or 0.0) >= LONG_S]
     for card in cards:
-        found = None if card.is_cpu or output.json else _of(setup, card, (), output)
+        if card.is_cpu or card.origin is Origin.REPLAYED:
+            continue
+        found = _of(setup, card, (), output, long_enough[:LOOKED_AT])
         line = words.drift_line(found) if found is not None else None
         if line is not None:
             output.line(_("Note: {text}").format(text=line))

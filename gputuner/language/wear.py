@@ -110,6 +110,8 @@ _MISSING: dict[str, str] = {
     "pairs": N_("like pairs: {pairs}"),
     "fan": N_("no fan speed that three sessions share"),
 }
+_FOLLOWS = ("pairs", "fan")
+"""What is missing where sessions or days are; told where only they are."""
 
 
 def day(unix_s: float) -> str:
@@ -175,7 +177,7 @@ def drift_lines(wear: "Wear") -> list[str]:
     if not wear.steady:
         return [_("No session shows the card at work with power, temperature and fan settled for three minutes.")]
     if drift.per_month is None or drift.low is None or drift.high is None:
-        return [_("Ageing of the cooler: too little to judge by ({missing}).").format(missing=missing(drift))]
+        return [_("Too little to judge by yet: {missing}.").format(missing=missing(drift))]
     told = {
         Trend.RISING: _("The resistance rises: {change} a month (95 %: {low} to {high})."),
         Trend.FALLING: _("The resistance falls: {change} a month (95 %: {low} to {high})."),
@@ -218,7 +220,8 @@ def missing(drift: Drift) -> str:
         "least_days": LEAST_DAYS,
         "least_span_days": round(LEAST_SPAN_DAYS),
     }
-    return listed(_(_MISSING[name]).format(**figures) for name in drift.missing)
+    names = [name for name in drift.missing if name not in _FOLLOWS] or drift.missing
+    return listed(_(_MISSING[name]).format(**figures) for name in names)
 
 
 def percent(fraction: float) -> str:

@@ -52,7 +52,7 @@ def test_hours_and_cycles_of_one_card(told):
     assert "(its own limit)" in rows["92"]
     cycles = next(line for line in out.splitlines() if line.startswith("40 to 60 K"))
     assert cycles.split()[4:] == ["2", "49", "K"]
-    assert "too little to judge by" in out
+    assert "Too little to judge by yet" in out
     assert "gputuner --cli record --gpu GPU-0abc0abc" in out
 
 
@@ -117,3 +117,41 @@ def test_simulated_sessions_are_told_apart(told, folder, capsys):
     assert "Observed: 4 min" in out
     assert UUID not in out
     assert "All figures are simulated" not in told("--gpu", UUID)[1].out
+
+
+def worn(k_per_w):
+    """A quarter of an hour of rest, then of work at 290 W, in air of 22 °C."""
+    for n in range(180):
+        work = n >= 90
+        power, fan = (290.0, 0.6) if work else (20.0, 0.6)
+        settled = 1.0 - 2.0 ** (-(n - 90 if work else 90) / 6.0)
+        core = 22.0 + k_per_w * (20.0 + 270.0 * settled if work else 20.0)
+        yield 10.0 * n, {Q.CORE_TEMPERATURE_C: round(core), Q.POWER_AVERAGE_W: power, Q.FAN_FRACTION: fan}
+
+
+@pytest.fixture
+def ageing(tmp_path):
+    for n in range(10):
+        stored(tmp_path, f"w{n}", worn(0.14 * (1.0 + 0.025 * n)), unix_s=UNIX_S + n * 4 * DAY_S)
+    return tmp_path
+
+
+def test_a_cooler_that_ages_is_told_here_and_beside_advice(ageing, capsys):
+    assert main(["health", "wear", "--data-dir", str(ageing), "--lang", "en"]) == 0
+    out = capsys.readouterr().out
+    assert "The resistance rises: +" in out
+    assert "1. The cooler has become worse" in out
+    assert main(["health", "wear", "--data-dir", str(ageing), "--json"]) == 0
+    body = json.loads(capsys.readouterr().out)
+    (found,) = body["wear"]
+    low, high = found["resistance"]["ci95"]
+    assert low < 1.225 ** (30.44 / 36) - 1 < high
+    assert [entry["id"] for entry in body["advice"]] == ["wear.resistance"]
+    assert body["advice"][0]["evidence"] == ["wear:resistance_drift"]
+    assert main(["advise", "w9", "--data-dir", str(ageing), "--lang", "en"]) == 0
+    assert "Note: Over 36 days the resistance of this card rose by +" in capsys.readouterr().out
+
+
+def test_nothing_is_said_beside_advice_where_nothing_ages(told, folder, capsys):
+    assert main(["advise", "r1", "--data-dir", str(folder), "--lang", "en"]) == 0
+    assert "resistance" not in capsys.readouterr().out

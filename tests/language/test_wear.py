@@ -78,9 +78,7 @@ def test_too_little_names_what_is_missing():
     )
     found = replace(WORN, drift=few)
     line = wear.drift_lines(found)[0]
-    assert line == (
-        "Ageing of the cooler: too little to judge by (sessions: 3 of 6, time between first and last: 1 of 14 days)."
-    )
+    assert line == ("Too little to judge by yet: sessions: 3 of 6, time between first and last: 1 of 14 days.")
     assert [q.command for q in wear_advice(found)[1]] == ["gputuner --cli record --gpu GPU-12345678"]
 
 
