@@ -61,6 +61,33 @@ class Mix:
         return max((point.value for point in self.slowdowns), default=None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowSteps:
+    """How long the slowest 5 % take: of single steps, or of means of ``steps`` that were timed at once."""
+
+    steps: int
+    over_median: float
+    seconds: float | None
+
+
+def slow_steps(point: Point) -> SlowSteps | None:
+    """What a slowdown's figure tells of slow steps; None: nothing.
+
+    Means hide single slow steps, so they have names of their own (sessions of before told them as steps, with their
+    number beside).
+    """
+    several = point.extra.get("iterations_per_window", 1)
+    for name in ("window", "step"):
+        over, seconds = (point.extra.get(f"{name}_p95_{what}") for what in ("over_median", "s"))
+        if isinstance(over, float):
+            return SlowSteps(
+                steps=several if isinstance(several, int) else 1,
+                over_median=over,
+                seconds=seconds if isinstance(seconds, float) else None,
+            )
+    return None
+
+
 def newest(points: Iterable[Point]) -> list[Point]:
     """All figures; of those that are told anew after each round only the last, at the place of the first."""
     found: dict[tuple[object, ...], Point] = {}

@@ -31,7 +31,8 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
         if table.rows:
             output.heading(title)
             output.show(table)
-    for line in (*contention_models.model_lines(points), *contention_tables.null_lines(points)):
+    lines = (contention_models.round_lines, contention_models.model_lines, contention_tables.null_lines)
+    for line in (line for told in lines for line in told(points)):
         output.line(line)
     for claim in claims_of(points):
         output.line(contention.claim(claim))

@@ -26,7 +26,7 @@ from gputuner.model.steps import Mode, Trial
 if TYPE_CHECKING:
     from gputuner.experiments.contention_measure import Runnable
 
-NOTES = ("host_serialised", "thread_percentage", "priority", "threads", "iterations_per_window")
+NOTES = ("host_serialised", "thread_percentage", "priority", "threads", "iterations_per_window", "process_peak_bytes")
 """What a trial at once notes of how it shared the card."""
 PEAKS = ("allocated_peak_bytes", "reserved_peak_bytes")
 
@@ -252,12 +252,13 @@ def _of_job(known: Known, rounds: Sequence[Round], place: int, slowdown: float) 
     middle, slowest = step_quantile(steps, 0.5), step_quantile(steps, 0.95)
     solo = known.alone_of(job.label).get(last.mode, ())
     alone = known.rate(job.label, last.mode)
+    timed = _timed(trials[-1])
     told: dict[str, Scalar | None] = {
         "clock_factor": clock_factor(known.conditions(job.label, last.mode), last.conditions),
         "step_median_s": middle,
-        "step_p95_s": slowest,
-        "step_p95_over_median": slowest / middle,
-        "alone_p95_over_median": p95_over_median(solo[-1][0]) if solo else None,
+        f"{timed}_p95_s": slowest,
+        f"{timed}_p95_over_median": slowest / middle,
+        **({f"alone_{_timed(solo[-1][0])}_p95_over_median": p95_over_median(solo[-1][0])} if solo else {}),
         "rate_alone": alone,
         "rate_together": None if alone is None else alone / slowdown,
         **{name: max((t.memory[name] for t in trials if name in t.memory), default=None) for name in PEAKS},
@@ -267,6 +268,12 @@ def _of_job(known: Known, rounds: Sequence[Round], place: int, slowdown: float) 
         if values:
             told[name] = values[place]
     return {name: value for name, value in told.items() if value is not None}
+
+
+def _timed(trial: Trial) -> str:
+    """What its times are of: steps, or windows, whose means of several steps hide single slow ones."""
+    several = trial.notes.get("iterations_per_window", 1)
+    return "window" if isinstance(several, int) and several > 1 else "step"
 
 
 def _of_mix(known: Known, last: Round, whole: CoRun) -> dict[str, Scalar]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 
 from gputuner.analysis.contention_claim import claims_of
-from gputuner.analysis.contention_figures import SLOWDOWN, Mix, mixes, newest
+from gputuner.analysis.contention_figures import SLOWDOWN, Mix, SlowSteps, mixes, newest, slow_steps
 from gputuner.analysis.headlines import NULL
 from gputuner.gui.plots.bar_marks import signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow
@@ -115,9 +115,8 @@ def job_of(point: Point) -> str:
 
 
 def _slow_row(point: Point, name: str, top: float, theme: Theme) -> BarRow:
-    spread = figure(point.extra.get("step_p95_over_median"))
     low, high = _ci(point)
-    note = "" if spread is None else f"p95 {spread:.2f} ×"
+    note = _slow_note(point)
     if Flag.IMPLAUSIBLE in point.flags:
         note = sentences.flag(Flag.IMPLAUSIBLE)
     return BarRow(
@@ -135,23 +134,32 @@ def _slow_row(point: Point, name: str, top: float, theme: Theme) -> BarRow:
     )
 
 
-def _slow_name(point: Point) -> str:
-    """What the 95 % time is of: steps, or several timed at once."""
-    several = point.extra.get("iterations_per_window", 1)
-    if isinstance(several, int) and several > 1:
-        return _("95 % of steps, timed {n} at a time, within").format(n=several)
+def _slow_note(point: Point) -> str:
+    """The slowest 5 % against the median: of steps, or of means of several."""
+    found = slow_steps(point)
+    if found is None:
+        return ""
+    if found.steps > 1:
+        return _("p95 of {n}-step means {ratio} ×").format(n=found.steps, ratio=f"{found.over_median:.2f}")
+    return f"p95 {found.over_median:.2f} ×"
+
+
+def _slow_name(found: SlowSteps | None) -> str:
+    """What the 95 % time is of: steps, or means of several."""
+    if found is not None and found.steps > 1:
+        return _("95 % of the means of {n} steps within").format(n=found.steps)
     return _("95 % of the steps within")
 
 
 def slow_hint(point: Point) -> str:
     """What is known of a job beside others, as several lines."""
-    extra = point.extra
+    extra, slow = point.extra, slow_steps(point)
     lines = [point_hint(point)]
     told = (
         (_("rate alone"), figure(extra.get("rate_alone")), "samples/s"),
         (_("rate together"), figure(extra.get("rate_together")), "samples/s"),
         (_("median step"), figure(extra.get("step_median_s")), "s"),
-        (_slow_name(point), figure(extra.get("step_p95_s")), "s"),
+        (_slow_name(slow), None if slow is None else slow.seconds, "s"),
         (_("memory at peak"), figure(extra.get("reserved_peak_bytes")), "bytes"),
     )
     lines += [f"{name}: {numbers.value(value, unit)}" for name, value, unit in told if value is not None]

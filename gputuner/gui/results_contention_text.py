@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gputuner.gui.results_pairs import pair_markdown
 from gputuner.gui.results_text import origin_lines
-from gputuner.language.contention_models import ACTIVITY, CAUSE, PREDICTED, model_lines
+from gputuner.language.contention_models import ACTIVITY, CAUSE, PREDICTED, model_lines, round_lines
 from gputuner.language.contention_tables import alone_table, cause_table, gain_table, predicted_table, together_table
 from gputuner.language.tables import Table, bullets, markdown
 from gputuner.model.points import Point
@@ -13,7 +13,8 @@ from gputuner.model.points import Point
 
 def mixes_markdown(points: Sequence[Point]) -> str:
     """Each mix against its baselines, each job of it, and each job alone."""
-    return _together(points, gain_table(points), together_table(points), alone_table(points))
+    told = _together(points, gain_table(points), together_table(points), alone_table(points))
+    return told + _listed(round_lines(points))
 
 
 def causes_markdown(points: Sequence[Point]) -> str:

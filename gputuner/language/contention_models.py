@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gputuner.analysis.contention_figures import newest
+from gputuner.analysis.contention_figures import mixes, newest
 from gputuner.language import contention
 from gputuner.language.numbers import signed_percent
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, listed
 from gputuner.model.cards import Origin
 from gputuner.model.points import Point
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 ACTIVITY, CAUSE, PREDICTED = "co_run_activity", "co_run_cause", "co_run_predicted"
 OURS = "pressure"
+NAMED = 3
+"""More mixes than these are counted, not named."""
 MODELS = {
     "probes_alone": N_("the probes alone, no pair measured"),
     "constant": N_("one slowdown for all pairs"),
@@ -27,6 +29,25 @@ COUNTERS = {"sm": N_("SMs active"), "tensor": N_("tensor cores active"), "dram":
 def model_lines(points: Sequence[Point]) -> list[str]:
     """Sentences that go with the tables of predictions and causes; none where nothing was predicted or judged."""
     return [*_errors(points), *_alternating(points), *_counted(points)]
+
+
+def round_lines(points: Sequence[Point]) -> list[str]:
+    """Which intervals rest on one round, and what that means; none where there are none such."""
+    single = [each for each in mixes(points) if each.gain is not None and each.gain.extra.get("rounds") == 1]
+    if not any(point.spread and point.spread.ci95_low is not None for each in single for point in each.slowdowns):
+        return []
+    labels = list(dict.fromkeys(each.label for each in single))
+    if len(labels) > NAMED:
+        told = _(
+            "Of {n} mixes one round was run: their intervals come from the scatter between single trials only, and are "
+            "wide; more time runs further rounds."
+        )
+        return [told.format(n=len(labels))]
+    told = _(
+        "One round of {mixes}: intervals come from the scatter between single trials only, and are wide; more time "
+        "runs further rounds."
+    )
+    return [told.format(mixes=listed(map(contention.mix, labels)))]
 
 
 def _errors(points: Sequence[Point]) -> list[str]:

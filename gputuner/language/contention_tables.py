@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import mean
 
 from gputuner.analysis.contention_baselines import mean_power_w
-from gputuner.analysis.contention_figures import Mix, mixes, newest
+from gputuner.analysis.contention_figures import Mix, mixes, newest, slow_steps
 from gputuner.language.contention import cause, job, job_label, mix, mode, ratio
 from gputuner.language.numbers import interval, number, signed_percent, value
 from gputuner.language.tables import Table
@@ -77,19 +77,27 @@ def _beside(point: Point) -> tuple[str, ...]:
         _told(rate, "samples/s") if rate is not None else steps,
         ratio(point.value, low, high),
         _slow_steps(point),
-        _told(extra.get("allocated_peak_bytes"), "bytes"),
+        _memory(point),
         _flags(point),
     )
 
 
+def _memory(point: Point) -> str:
+    """The most that the job held; where only that of one process for all is known, it says so."""
+    own, whole = (point.extra.get(name) for name in ("allocated_peak_bytes", "process_peak_bytes"))
+    if own is None and whole is not None:
+        return _("{size} for all").format(size=_told(whole, "bytes"))
+    return _("not per job") if own is None and point.params.get("mode") == "streams" else _told(own, "bytes")
+
+
 def _slow_steps(point: Point) -> str:
-    """The 95 % step time over the median; where several steps were timed at a time it says so: that hides slow ones."""
-    spread, several = point.extra.get("step_p95_over_median"), point.extra.get("iterations_per_window", 1)
-    if not isinstance(spread, float):
+    """The 95 % step time over the median; of means of several steps it says so: these hide slow ones."""
+    found = slow_steps(point)
+    if found is None:
         return ""
-    if isinstance(several, int) and several > 1:
-        return _("{spread} × (timed {n} at a time)").format(spread=number(spread), n=several)
-    return f"{number(spread)} ×"
+    if found.steps > 1:
+        return _("{spread} × (means of {n} steps)").format(spread=number(found.over_median), n=found.steps)
+    return f"{number(found.over_median)} ×"
 
 
 def gain_table(points: Sequence[Point]) -> Table:

@@ -142,7 +142,8 @@ class SimulatedStreams:
         for job, share, asked in zip(self._jobs, shares, self._message["jobs"], strict=True):
             told = {name: value for name, value in (job.result or {}).items() if name not in ("kind", "id")}
             notes = {**told["notes"], **whole, "priority": asked["priority"], "host_share": round(share, 4)}
-            trials.append({**told, "memory": {}, "notes": notes})
+            memory = {"allocated_peak_bytes": told["memory"]["allocated_peak_bytes"]}  # nothing else is a job's own
+            trials.append({**told, "memory": memory, "notes": notes})
         return {"kind": "result", "id": self._message["id"], "trials": trials}
 
     def _drop(self) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.analysis.contention_claim import Claim
-from gputuner.language import contention, contention_tables, steps
+from gputuner.language import contention, contention_models, contention_tables, steps
 from gputuner.language.advice import advice_action, advice_title, advice_why
 from gputuner.language.contention_words import ADVICE, CAUSES, MODES, STEPS
 from gputuner.language.words import set_language
@@ -109,7 +109,7 @@ def test_the_tables_of_a_mix():
     assert "1.50 × (1.48 … 1.52)" in first
     assert "2. BERT-large (batch 4)" in second
     assert "1.25 ×" in first
-    assert "1.1 × (timed 4 at a time)" in second, "what hides single slow steps is told"
+    assert "1.1 × (means of 4 steps)" in second, "what hides single slow steps is told"
     (gain,) = contention_tables.gain_table(points).rows
     assert {"1.00 ×", "1.30 ×", "1.07 × (1.06 … 1.08)", "0.94", "3", "300 W"} <= set(gain)
 
@@ -143,3 +143,45 @@ def test_on_the_processor_nobody_speaks_of_a_card():
     for words in ("time slicing", "SM"):
         assert words not in told("cpu")
     assert told("cpu").count("processes side by side") >= 4
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"allocated_peak_bytes": 2 << 30, "process_peak_bytes": 5 << 30}, "2 GiB"),
+        ({"process_peak_bytes": 5 << 30}, "5 GiB for all"),
+        ({}, "not per job"),
+    ],
+)
+def test_memory_of_streams_is_never_told_as_a_jobs_own_where_it_is_the_processs(extra, words):
+    common = {"mix": "bert+edsr", "mode": "streams", "jobs": 2}
+    table = contention_tables.together_table([figure("co_run_slowdown", "bert", 1.5, **common, job=1, extra=extra)])
+    assert words in table.rows[0]
+
+
+def test_what_one_round_leaves_open_is_said_and_of_several_it_is_not():
+    common = {"mix": "bert+edsr", "mode": "processes", "jobs": 2}
+
+    def told(rounds):
+        points = [
+            figure("co_run_slowdown", "bert", 1.5, **common, job=1),
+            figure("co_run_gain", "bert+edsr", 1.1, **common, extra={"rounds": rounds}),
+        ]
+        return contention_models.round_lines(points)
+
+    (line,) = told(1)
+    assert line.startswith("One round of BERT-large + EDSR: ")
+    assert told(2) == []
+
+
+@pytest.mark.parametrize(
+    ("extra", "words"),
+    [
+        ({"window_p95_over_median": 1.1, "window_p95_s": 0.2, "iterations_per_window": 4}, "1.1 × (means of 4 steps)"),
+        ({"step_p95_over_median": 1.1, "step_p95_s": 0.2, "iterations_per_window": 1}, "1.1 ×"),
+    ],
+)
+def test_means_of_several_steps_are_not_called_steps(extra, words):
+    common = {"mix": "bert+edsr", "mode": "processes", "jobs": 2}
+    table = contention_tables.together_table([figure("co_run_slowdown", "bert", 1.5, **common, job=1, extra=extra)])
+    assert words in table.rows[0]

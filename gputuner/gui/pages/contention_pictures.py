@@ -29,6 +29,7 @@ from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import label
 from gputuner.language import contention as words
+from gputuner.language.contention_models import round_lines
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -101,7 +102,8 @@ class ContentionPictures(Pictures):
         self.slowdown.show_groups(slowdown_groups(facts.points, self._theme))
         self.gain.show_groups(gain_groups(facts.points, self._theme))
         self.beside.other.setVisible(bool(self.gain.groups))
-        self.claim.setText(claim_words(facts.points))
+        told = [claim_words(facts.points), *round_lines(facts.points)]
+        self.claim.setText("\n".join(line for line in told if line))
         self.claim.setVisible(bool(self.claim.text()))
         self.caveats.setText("\n".join(cause_lines(facts.points)))
         self.caveats.setVisible(bool(self.caveats.text()))

@@ -9,7 +9,10 @@ Threads of one Python take turns at its lock. How much of the time each job need
 processor time of its thread in an iteration, over what an iteration took beside the others: what it slept, paused or
 waited for the lock or the card is no work of the host; a wait that spins is counted). Where that leaves no slack the
 jobs were slowed by the host and not by the card, and the result says so (``host_serialised``). A captured step costs
-the host one launch. Not yet run on a card.
+the host one launch.
+
+As only one job at a time is set up and warmed, what the card's allocator held at most meanwhile, above what the jobs
+before it hold, is that job's own memory. Not yet run on a card.
 """
 
 import statistics
@@ -21,7 +24,7 @@ from typing import Any, cast
 from gputuner.workloads.bodies.body import Body, Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError
-from gputuner.workloads.bodies.together_device import JobDevice, lane, settings
+from gputuner.workloads.bodies.together_device import JobDevice, lane, peak_from_here, settings
 from gputuner.workloads.bodies.trial import Control, Request, StoppedError, Trial
 
 SATURATED = 0.8
@@ -75,6 +78,8 @@ class Job(threading.Thread):
         self.result: dict[str, Any] | None = None
         self.error: BaseException | None = None
         self.settings: dict[str, object] = {}
+        self.peak_bytes: int | None = None
+        """The most that it held while it was set up and warmed; None: not told."""
 
     def run(self) -> None:
         """Perform the trial on a stream of its own."""
@@ -126,6 +131,7 @@ class Run:
         self._changed = threading.Condition()
         self._decided: bool | None = None
         self._failed = False
+        self._peak_bytes = 0
         requests = [(Request.from_message(job), int(job.get("priority", 0))) for job in message["jobs"]]
         self.jobs = len(requests)
         self._all = [Job(request, priority, self) for request, priority in requests]
@@ -141,9 +147,11 @@ class Run:
         self.device.limit(self._cap_bytes)  # the process's; a trial before may have had less
         self.device.begin_trial()
         for job in self._all:
+            held = peak_from_here(self.device)
             job.start()
             with self._changed:
                 self._changed.wait_for(lambda job=job: job.armed or job.ended)
+            job.peak_bytes = None if held is None else max(0, self._seen_peak() - held)
             if job.ended or self._differ(job):
                 break
         ready = all(job.armed and not job.ended and not self._differ(job) for job in self._all)
@@ -182,6 +190,12 @@ class Run:
 
     # --- the run's own --------------------------------------------------------------------------------------------
 
+    def _seen_peak(self) -> int:
+        """The peak since it was counted from; the largest of all is the process's."""
+        peak = self.device.memory().get("allocated_peak_bytes", 0)
+        self._peak_bytes = max(self._peak_bytes, peak)
+        return peak
+
     def _decide(self, go: bool) -> None:
         with self._changed:
             self._decided = go
@@ -210,12 +224,14 @@ class Run:
     def _message(self) -> "dict[str, Any]":
         serialised = self.device.name == "cpu" or sum(job.host_share() for job in self._all) > SATURATED
         whole: dict[str, Fact] = {"host_serialised": serialised}
-        peak = self.device.memory().get("allocated_peak_bytes")
-        if peak is not None:
-            whole["process_peak_bytes"] = peak
+        if "allocated_peak_bytes" in self.device.memory():
+            self._seen_peak()
+            whole["process_peak_bytes"] = self._peak_bytes
         trials: list[dict[str, Any]] = []
         for job in self._all:
             told = {name: value for name, value in (job.result or {}).items() if name not in ("kind", "id")}
+            if job.peak_bytes is not None:
+                told["memory"] = {**told["memory"], "allocated_peak_bytes": job.peak_bytes}
             trials.append({**told, "notes": {**told["notes"], **job.notes(), **whole}})
         return {"kind": "result", "id": self._id, "trials": trials}
 
