@@ -4,6 +4,9 @@ Handing calls to other threads costs more than the calls. So the leader makes th
 looks when an alarm goes off: when a call is not back after ``HELP_S`` the deputy takes the lead and goes on with the
 loop, so that a slow call holds up nothing else. The relieved thread hands its answer over when it comes back, and ends.
 As long as the leader comes to rest in time it puts the alarm off, and the deputy sleeps on.
+
+A *joint* job makes the calls of several others in one go. When one of them is stuck, the deputy cuts it short: it comes
+back without a value, the stuck one is out as a job of its own, and the relieved thread makes that one's call anew.
 """
 
 import threading
@@ -11,44 +14,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
-from typing import Generic, TypeVar
+from typing import NoReturn, TypeVar
 
 from gputuner.telemetry.alarm import Alarm
+from gputuner.telemetry.calls import Job, Joint
 from gputuner.telemetry.schedule import NS
 
 T = TypeVar("T")
 
 HELP_S = 0.02
 """A call that takes longer than this costs its thread the lead (real ones take 3 to 6 ms)."""
-
-
-class Job(Generic[T]):
-    """One kind of call on one card, made over and over. While it is out it is not asked again: nothing queues up.
-
-    Attributes:
-        asked_ns: set while the call is out; written only by the asking thread.
-        took_ns: how long the last call that is back took.
-        value: what it yielded, for ``take``.
-        error: what it raised, if it did.
-    """
-
-    __slots__ = ("asked_ns", "call", "card", "error", "kind", "take", "took_ns", "value")
-
-    def __init__(self, kind: str, card: str, call: Callable[[int], T], take: Callable[[T], None]) -> None:
-        """``call`` gets the time at which it is made; ``take`` is given its value, in the asking thread."""
-        self.kind = kind
-        self.card = card
-        self.call = call
-        self.asked_ns: int | None = None
-        self.took_ns = 0
-        self.error: Exception | None = None
-        self.value: T | None = None
-        self.take = take
-
-    @property
-    def idle(self) -> bool:
-        """True if the call may be asked for."""
-        return self.asked_ns is None
 
 
 class Relieved(BaseException):
@@ -75,6 +50,7 @@ class Crew:
         self._ended: SimpleQueue[BaseException | None] = SimpleQueue()
         self._loop: Callable[[], None] | None = None
         self._call_ns: int | None = None
+        self._called: Job[object] | None = None
         self._rest_until_ns = 0
         self.out = 0
         """Jobs that were asked for and have not been returned by ``wait``."""
@@ -112,18 +88,32 @@ class Crew:
     def _deputise(self, term: int) -> None:
         """Look when the alarm goes off whether the leader is stuck in a call; then lead."""
         while term == self.term:
-            now, since = self._clock(), self._call_ns
+            now, since = self._clock(), self._since_ns()
             if since is None:
                 pause = max(self._rest_until_ns - now, 0) / NS + HELP_S
             else:
                 pause = HELP_S - (now - since) / NS
                 if pause <= 0 and self._lock.acquire(blocking=False):
-                    if term == self.term and self._call_ns == since:
+                    if term == self.term and self._since_ns() == since:
+                        self._cut_short()
                         self._lead()
                         return
                     self._lock.release()
             self._alarm.wait(max(pause, 0.001))
         self._alarm.close()
+
+    def _since_ns(self) -> int | None:
+        """When the call that is out began; None while none is."""
+        since, job = self._call_ns, self._called
+        return since if since is None or not isinstance(job, Joint) else job.sweep.since_ns() or since
+
+    def _cut_short(self) -> None:
+        """If a joint job is out, have it back; the part of it that is stuck is out instead."""
+        job = self._called
+        if isinstance(job, Joint):
+            job.cut()
+            self.out += 1
+            self._back.append(job)
 
     def ask(self, jobs: Sequence[Job[object]], now_ns: int) -> None:
         """Have these (idle) jobs run by ``wait``, in this order."""
@@ -151,29 +141,58 @@ class Crew:
 
     def _make_calls(self, until_ns: int) -> None:
         """Make the calls asked for one after the other, at least one, until ``until_ns``."""
-        term, waiting, clock, lock = self.term, self._waiting, self._clock, self._lock
+        term, waiting, clock = self.term, self._waiting, self._clock
         begun = clock()
         while waiting:
-            job = waiting.popleft()
+            self._called = job = waiting.popleft()
             self._call_ns = begun
-            value = error = None
-            lock.release()
-            try:
-                value = job.call(begun)
-            except Exception as raised:  # handed to the asking thread, which knows the kinds
-                error = raised
+            value, error = self._outcome(job, begun)
+            if term != self.term:
+                self._leave(job, begun, value, error)
             ended = clock()
-            lock.acquire()
             job.value, job.error, job.took_ns = value, error, ended - begun
             self._back.append(job)
-            if term != self.term:
-                lock.release()
-                self._ring()
-                raise Relieved
             begun = ended
             if ended >= until_ns:
                 break
         self._call_ns = None
+
+    def make(self, job: Job[object], now_ns: int) -> object:
+        """Make one call at once, while no other is out or asked for; its value, or None if it told nothing."""
+        term = self.term
+        job.asked_ns = self._call_ns = now_ns
+        self._called, self.out = job, 1
+        value, error = self._outcome(job, now_ns)
+        if term != self.term:
+            self._leave(job, now_ns, value, error)
+        job.asked_ns = self._call_ns = None
+        self.out = 0
+        return value
+
+    def _leave(self, job: Job[object], begun_ns: int, value: object, error: Exception | None) -> NoReturn:
+        """Another thread leads by now: hand it what came of this one's call, and end.
+
+        Raises:
+            Relieved: in any case.
+        """
+        if isinstance(job, Joint) and job.stuck is not None:
+            job, begun_ns = job.stuck, job.sweep.since_ns() or begun_ns
+            value, error = self._outcome(job, self._clock())
+        job.value, job.error, job.took_ns = value, error, self._clock() - begun_ns
+        self._back.append(job)
+        self._lock.release()
+        self._ring()
+        raise Relieved
+
+    def _outcome(self, job: Job[T], t_ns: int) -> tuple[T | None, Exception | None]:
+        """What a call yields or raises; the lock is free meanwhile."""
+        self._lock.release()
+        try:
+            return job.call(t_ns), None
+        except Exception as error:  # handed to the asking thread, which knows the kinds
+            return None, error
+        finally:
+            self._lock.acquire()
 
     def _rest(self, until_ns: int) -> None:
         """Sleep until ``until_ns`` or the bell."""

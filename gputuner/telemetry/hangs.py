@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 
 from gputuner.model.quantities import Tier
-from gputuner.telemetry.crew import Job
+from gputuner.telemetry.calls import Job
 from gputuner.telemetry.feed import HungCall, Notice
 from gputuner.telemetry.schedule import NS
 

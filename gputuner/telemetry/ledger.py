@@ -1,8 +1,8 @@
 """What is known of the watched cards, and what has been read of them since the last tick was sent."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from gputuner.devices.packing import Packed
+from gputuner.devices.packing import Packed, Swept
 from gputuner.model.cards import CardInfo
 from gputuner.model.errors import DeviceLost
 from gputuner.model.readings import Scalar
@@ -116,15 +116,6 @@ class Ledger:
         self._good(watch, sample.t_ns, now_ns)
         return True
 
-    def follows(self, packed: Packed) -> bool:
-        """Take a card's fast tier if all is well since the one before; if not, it is for ``packed``."""
-        watch, t_ns = self.watches.get(packed.packing.card), packed.t_ns
-        if watch is None or not watch.steady or t_ns - (watch.last_good_ns or 0) > watch.gap_after_ns:
-            return False
-        watch.last_good_ns = t_ns
-        self._packed.append(packed)
-        return True
-
     def packed(self, packed: Packed, now_ns: int) -> bool:
         """Take a card's fast tier as the driver gave it; True unless the card is away by now."""
         watch = self.watches.get(packed.packing.card)
@@ -133,6 +124,20 @@ class Ledger:
         self._packed.append(packed)
         self._good(watch, packed.t_ns, now_ns)
         return True
+
+    def swept(self, swept: Swept, now_ns: int) -> None:
+        """Take the fast tier of cards that were read in one go."""
+        self._packed.append(swept.packed)
+        self.told(swept.cards, swept.times, now_ns)
+
+    def told(self, cards: Sequence[str], times: Sequence[int], now_ns: int) -> None:
+        """Each of these cards told something at its time, in a reading that need not be sent any more."""
+        for card, t_ns in zip(cards, times, strict=False):
+            watch = self.watches[card]
+            if watch.steady and t_ns - (watch.last_good_ns or 0) <= watch.gap_after_ns:
+                watch.last_good_ns = t_ns
+            elif watch.ready:
+                self._good(watch, t_ns, now_ns)
 
     def _good(self, watch: CardWatch, t_ns: int, now_ns: int) -> None:
         """The card told something."""

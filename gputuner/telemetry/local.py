@@ -105,7 +105,7 @@ class LocalFeed:
                 self._state = FeedState.FAILING if error else FeedState.OK
                 self._code = error.code if error else "" if self._sampler.cards() else "telemetry_no_cards"
             if tick is not None:
-                self._meter.called("tick", (self._clock() - now) / NS)
+                self._meter.called("tick", self._clock() - now)
                 for sample in tick.samples[:1]:
                     self._meter.sampled(sample.card, sample.t_ns)
                 self._hub.publish(tick)

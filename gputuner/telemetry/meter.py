@@ -3,7 +3,8 @@
 import os
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import sub
 
 from gputuner.telemetry.feed import CallCost
 
@@ -11,7 +12,7 @@ RECENT = 120
 """Readings that medians are taken over (a minute of one card at 2 Hz)."""
 
 
-def _median(numbers: Iterable[float]) -> float:
+def _median(numbers: Iterable[int]) -> int:
     """The lower median: one of ``numbers``."""
     ordered = sorted(numbers)
     return ordered[(len(ordered) - 1) // 2]
@@ -23,33 +24,39 @@ class Meter:
     def __init__(self, now_ns: int) -> None:
         """Begin to count now."""
         self._begun_ns = now_ns
-        self._seconds: defaultdict[str, deque[float]] = defaultdict(lambda: deque(maxlen=RECENT))
-        self._worst: defaultdict[str, float] = defaultdict(float)
+        self._took_ns: defaultdict[str, deque[int]] = defaultdict(lambda: deque(maxlen=RECENT))
+        self._worst_ns: defaultdict[str, int] = defaultdict(int)
         self._card, self._last_ns = "", 0
-        self._intervals: deque[float] = deque(maxlen=RECENT)
+        self._intervals_ns: deque[int] = deque(maxlen=RECENT)
         self.ticks = 0
         self.missed = 0
 
-    def called(self, kind: str, seconds: float) -> None:
+    def called(self, kind: str, took_ns: int) -> None:
         """A call of this kind took so long."""
-        self._seconds[kind].append(seconds)
-        if seconds > self._worst[kind]:
-            self._worst[kind] = seconds
+        self._took_ns[kind].append(took_ns)
+        if took_ns > self._worst_ns[kind]:
+            self._worst_ns[kind] = took_ns
+
+    def swept(self, kind: str, times: Sequence[int]) -> None:
+        """Calls of this kind began at these times, each when the one before was over; the last time is the end (ns)."""
+        took_ns = tuple(map(sub, times[1:], times))
+        self._took_ns[kind].extend(took_ns)
+        self._worst_ns[kind] = max(self._worst_ns[kind], *took_ns)
 
     def sampled(self, card: str, t_ns: int) -> None:
         """The first card of a round was read at ``t_ns``."""
         if card == self._card:
-            self._intervals.append((t_ns - self._last_ns) / 1e9)
+            self._intervals_ns.append(t_ns - self._last_ns)
         self._card, self._last_ns = card, t_ns
 
     def cost(self, kind: str) -> CallCost | None:
         """Median and worst time of the calls of one kind."""
-        seconds = self._seconds.get(kind)
-        return CallCost(median_s=_median(seconds), worst_s=self._worst[kind]) if seconds else None
+        took_ns = self._took_ns.get(kind)
+        return CallCost(median_s=_median(took_ns) / 1e9, worst_s=self._worst_ns[kind] / 1e9) if took_ns else None
 
     def interval_s(self) -> float | None:
         """Median real time between two readings of a card."""
-        return _median(self._intervals) if self._intervals else None
+        return _median(self._intervals_ns) / 1e9 if self._intervals_ns else None
 
     def age_s(self, now_ns: int) -> float:
         """Seconds since the start."""

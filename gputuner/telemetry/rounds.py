@@ -6,26 +6,27 @@ All state belongs to the thread of the crew that leads; a call that is stuck tou
 import logging
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from gputuner.devices.packing import Packed
+from gputuner.devices.packing import Packed, Swept
 from gputuner.devices.protocol import CardSource
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
-from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses, Sample, XidSeen
-from gputuner.telemetry.crew import Crew, Job
+from gputuner.telemetry.calls import CardSweep, Job, Joint, one_by_one
+from gputuner.telemetry.crew import Crew
 from gputuner.telemetry.feed import Notice
 from gputuner.telemetry.hangs import Hangs
 from gputuner.telemetry.ledger import Ledger
 from gputuner.telemetry.meter import Meter
 from gputuner.telemetry.rates import Rates
 from gputuner.telemetry.schedule import NS, Backoff, Schedule
+from gputuner.telemetry.suspend import Suspend, suspended_ns
+from gputuner.telemetry.vitals import Vitals
 from gputuner.telemetry.watch import CardWatch
-from gputuner.telemetry.wire import Health, Hello, Line, Noticed, PackedTick, Ticked
+from gputuner.telemetry.wire import Hello, Line, Noticed, PackedTick, Ticked
 
 T = TypeVar("T")
 
@@ -38,15 +39,7 @@ AFTER_SUSPEND_S = 2.0
 FAST, SLOW = Tier.FAST, Tier.SLOW
 XIDS, SCAN, REOPEN = "xids", "scan", "reopen"
 
-_BOOTTIME: int | None = getattr(time, "CLOCK_BOOTTIME", None)
 _log = logging.getLogger(__name__)
-
-
-def suspended_ns() -> int:
-    """Time this machine has spent suspended since boot, in ns; 0 where the system does not tell."""
-    if _BOOTTIME is None:
-        return 0
-    return time.clock_gettime_ns(_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 class Rounds:
@@ -68,11 +61,14 @@ class Rounds:
         slept_ns: Callable[[], int] = suspended_ns,
     ) -> None:
         """Ask nothing yet."""
-        self._source, self._rates, self._emit, self._clock, self._slept = source, rates, emit, clock, slept_ns
+        self._source, self._emit, self._clock, self._suspend = source, emit, clock, Suspend(slept_ns)
         self._read: Callable[[str, Tier, int], Sample | Packed] = getattr(source, "read", source.sample)
+        self._sweep_of: Callable[[Sequence[str], int], CardSweep | None] = getattr(source, "sweep", one_by_one)
+        self._joint: Joint | None = None
         now = clock()
         self._ledger = Ledger(rates.fast_hz, self._tell, now)
         self._meter = Meter(now)
+        self._vitals = Vitals(source, self._ledger, self._meter)
         self._crew = Crew(clock)
         self._jobs: dict[tuple[str, str], Job[object]] = {}
         self._fast = Schedule(1 / rates.fast_hz, now, punctual=True)
@@ -85,17 +81,16 @@ class Rounds:
         self._reopen_ns: int | None = None
         self._resumed = False
         self._round: list[Job[object]] = []
-        self._calm: list[Job[object]] = []
-        """The jobs of a round in which nothing but fast readings and XIDs is asked; none if the next may be another."""
+        self._calm: Joint | None = None
+        """What a round does in which nothing but fast readings and XIDs is due; None if the next may be another."""
+        self._calm_until_ns = 0
+        self._unsettled: list[tuple[tuple[str, ...], tuple[int, ...]]] = []
         self._round_ns = self._sent_ns = self._now_ns = now
         self._open = self._failing = False
         self._quiet_ns = round(min(QUIET_S, rates.hang_s / 4) * NS)
         self._hang_ns = rates.hang_s * NS
         self._grace_ns = round(min(0.5 / rates.fast_hz, 0.2) * NS)
-        self._slept_ns = slept_ns()
-        self._rejected = self._notes_told = 0
         self._hangs = Hangs(rates.hang_s, source, self._tell)
-        self._packings: set[int] = set()
         self._logged: set[str] = set()
 
     def run(self) -> None:
@@ -127,10 +122,11 @@ class Rounds:
         back = self._crew.wait(until)
         if back is None:
             return False
-        self._now_ns = now = self._clock()
-        self._take(back)
-        if self._open and (not self._crew.out or now >= self._close_ns()):
-            self._send_tick(now)
+        if back or self._open:
+            self._now_ns = now = self._clock()
+            self._take(back)
+            if self._open and (not self._crew.out or now >= self._close_ns()):
+                self._send_tick(now)
         return True
 
     def _close_ns(self) -> int:
@@ -147,12 +143,11 @@ class Rounds:
         if self._open:
             self._send_tick(now)
         self._round_ns, self._open = now, True
-        if self._is_calm(now):
-            self._round = self._calm
-            self._meter.ticks += len(self._fast_jobs)
-            self._crew.ask(self._round, now)
+        if self._calm is not None and self._is_calm(now):
+            self._calm_round(self._calm, now)
             return
-        self._round, self._calm = [], []
+        self._settle(now)
+        self._round, self._calm = [], None
         if not self._has_slept(now):
             if self._opens_anew(now):
                 self._reopen_if_due(now)
@@ -164,18 +159,37 @@ class Rounds:
             news = self._hangs.look(self._jobs.values(), now) or news
         if self._health.take(now) or news or now - self._sent_ns >= self._quiet_ns:
             self._send_health(now)
+        self._calm_until_ns = min(self._slow.next_ns, self._health.next_ns, self._ledger.scan_ns)
 
     def _is_calm(self, now: int) -> bool:
-        """True if this round is as the one before: fast readings of the same cards and nothing else."""
+        """True if nothing is due but the fast tier of the same cards as in the round before."""
         return (
-            bool(self._calm)
-            and not self._crew.out
-            and now < self._slow.next_ns
-            and now < self._health.next_ns
-            and now < self._ledger.scan_ns
+            now < self._calm_until_ns
             and now - self._sent_ns < self._quiet_ns
-            and self._slept() - self._slept_ns <= NS
+            and not self._crew.out
+            and not self._suspend.seen()
         )
+
+    def _calm_round(self, joint: Joint, now: int) -> None:
+        """Read all cards and send what they tell; what is only counted is put down for ``_settle``."""
+        self._round = [joint]
+        swept = self._crew.make(joint, now)
+        if not isinstance(swept, Swept):
+            self._meter.ticks += len(self._fast_jobs)
+            self._swept(None)
+            return
+        self._open, self._sent_ns = False, now
+        self._unsettled.append((swept.cards, swept.times))
+        self._emit(PackedTick(now, (swept.packed,), None))
+
+    def _settle(self, now: int) -> None:
+        """Count what was read in calm rounds."""
+        for cards, times in self._unsettled:
+            self._meter.ticks += len(cards)
+            self._meter.swept(FAST, times)
+            self._meter.sampled(cards[0], times[0])
+            self._ledger.told(cards, times, now)
+        self._unsettled.clear()
 
     def _plan(self, now: int) -> None:
         """Put into the round what is due, fast readings first."""
@@ -185,12 +199,16 @@ class Rounds:
         if not ready:
             self._plan_scan(now)
             return
-        for watch, job in self._fast_jobs:
-            if watch.retry_ns is None or watch.wants(now):
-                self._plan_fast(job)
-        self._put(XIDS, "", self._ledger.xids, self._call_xids)
-        if len(self._round) > len(ready):
-            self._calm = self._round.copy()
+        joint = self._all_at_once(now)
+        if joint is None:
+            for watch, job in self._fast_jobs:
+                if watch.retry_ns is None or watch.wants(now):
+                    self._plan_fast(job)
+            self._put(XIDS, "", self._ledger.xids, self._call_xids)
+        else:
+            self._round.append(joint)
+            self._meter.ticks += len(self._fast_jobs)
+            self._calm = joint
         if self._slow.take(now):
             self._slow_owed.update(watch.info.uuid for watch in ready)
         if self._slow_owed:
@@ -202,6 +220,19 @@ class Rounds:
         known = {watch.info.uuid for watch in self._ready}
         self._slow_owed.update(watch.info.uuid for watch in ready if watch.info.uuid not in known)
         self._ready, self._fast_jobs = ready, [(watch, self._fast_job(watch.info.uuid)) for watch in ready]
+
+    def _all_at_once(self, now: int) -> Joint | None:
+        """The job that reads all cards in one go; None if the source does not, or not all are to be asked now."""
+        xids = self._job(XIDS, "", self._ledger.xids, self._call_xids)
+        jobs = [*(job for _, job in self._fast_jobs), xids]
+        if not all(job.idle for job in jobs) or any(watch.retry_ns is not None for watch in self._ready):
+            return None
+        sweep = self._sweep_of([watch.info.uuid for watch in self._ready], now)
+        if sweep is None:
+            return None
+        if self._joint is None or self._joint.sweep is not sweep:
+            self._joint = Joint(FAST, jobs, sweep, self._swept)  # pyright: ignore[reportArgumentType]
+        return self._joint
 
     def _fast_job(self, uuid: str) -> Job[object]:
         return self._job(FAST, uuid, self._fast_read, self._read, uuid, FAST)
@@ -256,14 +287,15 @@ class Rounds:
     def _take(self, back: list[Job[object]]) -> None:
         called, hang_ns = self._meter.called, self._hang_ns
         for job in back:
-            called(job.kind, job.took_ns / NS)
+            if job is not self._joint:
+                called(job.kind, job.took_ns)
             if job.error is not None:
-                self._calm = []
+                self._calm = None
                 self._take_error(job, job.error, self._now_ns)
             elif job.took_ns <= hang_ns:
                 job.take(job.value)
             else:
-                self._calm = []
+                self._calm = None
 
     def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
         if job.kind == REOPEN:
@@ -278,20 +310,28 @@ class Rounds:
 
     def _fast_read(self, read: Sample | Packed) -> None:
         ledger, now = self._ledger, self._now_ns
-        packed = isinstance(read, Packed)
-        if packed and ledger.follows(read):
-            return
-        told = ledger.packed(read, now) if packed else ledger.fast(read, now)
-        if not told:
-            self._calm = []
-        elif not self._calm:
+        if ledger.packed(read, now) if isinstance(read, Packed) else ledger.fast(read, now):
             self._reopen_pauses.reset()
+        else:
+            self._calm = None
+
+    def _swept(self, read: Swept | None) -> None:
+        """All cards were read in one go; if not, what is not stuck is asked one by one now."""
+        if read is None:
+            self._calm = None
+            jobs = [job for job in self._joint.parts if job.idle] if self._joint is not None else []
+            self._round = [*self._round, *jobs]
+            self._crew.ask(jobs, self._round_ns)
+            return
+        self._meter.swept(FAST, read.times)
+        self._ledger.swept(read, self._now_ns)
+        self._reopen_pauses.reset()
 
     def _slow_read(self, read: tuple[Sample | Packed, CardProcesses]) -> None:
         self._ledger.slow(*read)
 
     def _scanned(self, found: tuple[CardInfo, ...]) -> None:
-        self._calm = []
+        self._calm = None
         self._ledger.scan(found, self._now_ns)
 
     def _opens_anew(self, now: int) -> bool:
@@ -309,7 +349,7 @@ class Rounds:
 
     def _reopened(self, found: tuple[CardInfo, ...]) -> None:
         """The library was opened anew: ask every card once, now."""
-        now, self._reopen_ns, self._resumed, self._calm = self._clock(), None, False, []
+        now, self._reopen_ns, self._resumed, self._calm = self._clock(), None, False, None
         self._ledger.scan(found, now)
         if self._ledger.all_failing:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
@@ -319,11 +359,10 @@ class Rounds:
         self._crew.ask([job for job in self._round if job.idle and job.kind == FAST], now)
 
     def _has_slept(self, now: int) -> bool:
-        slept = self._slept()
-        gone_s, self._slept_ns = (slept - self._slept_ns) / NS, slept
-        if gone_s <= 1.0:
+        slept_s = self._suspend.over_s()
+        if slept_s is None:
             return False
-        self._ledger.tell("telemetry_suspended", now, slept_s=round(gone_s, 1))
+        self._ledger.tell("telemetry_suspended", now, slept_s=round(slept_s, 1))
         self._fast.restart(now + round(AFTER_SUSPEND_S * NS))
         self._reopen_ns, self._resumed = now + round(AFTER_SUSPEND_S * NS), True
         return True
@@ -357,38 +396,9 @@ class Rounds:
         since = [job.asked_ns for job in jobs if job is not None and job.asked_ns is not None]
         return (now - max(since)) / NS if since and len(since) == len(jobs) else 0.0
 
-    def _rejected_values(self) -> int:
-        with suppress(RuntimeError):  # a call took a card away meanwhile: the next time will do
-            self._rejected = int(getattr(self._source, "rejected", 0))
-        return self._rejected
-
-    def _pass_notes_on(self, now: int) -> None:
-        """Tell what the source found out by itself, each once."""
-        notes: tuple[tuple[str, dict[str, Scalar]], ...] = getattr(self._source, "notes", ())
-        for code, params in notes[self._notes_told :]:
-            self._ledger.tell(code, now, **params)
-        self._notes_told = len(notes)
-
     def _send_health(self, now: int) -> None:
-        self._pass_notes_on(now)
-        meter = self._meter
         self._sent_ns = now
         self._failing = self._ledger.all_failing
-        self._emit(
-            Health(
-                t_ns=now,
-                ticks=meter.ticks,
-                missed_ticks=meter.missed + self._fast.missed * len(self._ledger.watches),
-                rejected_values=self._rejected_values(),
-                cpu_s=meter.cpu_s(),
-                age_s=meter.age_s(now),
-                memory_bytes=meter.memory_bytes(),
-                interval_s=meter.interval_s(),
-                fast_cost=meter.cost(FAST),
-                slow_cost=meter.cost(SLOW),
-                hung_calls=self._hangs.calls(),
-                all_hung_s=self._all_hung_s(now),
-                failing=self._failing,
-                error=self._ledger.error_code if self._failing else "",
-            )
-        )
+        self._vitals.pass_notes_on(now)
+        missed = self._fast.missed * len(self._ledger.watches)
+        self._emit(self._vitals.health(now, missed, self._hangs.calls(), self._all_hung_s(now)))

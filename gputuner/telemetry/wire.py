@@ -1,7 +1,7 @@
 """What the collector process writes: a line each, JSON objects told apart by ``kind``, and packed readings.
 
-Packed readings stand in base64, first the tick's time and then each reading's packing, time and bytes, before the JSON
-of what else there is to the tick (if anything). How they are packed was told in a line before.
+Packed readings stand in base64, first the tick's time and then each reading's packing (or bundle), time and bytes,
+before the JSON of what else there is to the tick (if anything). How they are packed was told in a line before.
 """
 
 from binascii import a2b_base64, b2a_base64
@@ -12,15 +12,16 @@ from typing import Literal
 
 import msgspec
 
-from gputuner.devices.packing import Packed, Packing, Unpacker
+from gputuner.devices.packing import Bundle, Packed, Packing, Unpacker
 from gputuner.model.cards import Origin
 from gputuner.model.codec import encode
+from gputuner.model.quantities import Tier
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import Sample
 from gputuner.telemetry.feed import CallCost, HungCall, Tick, merged
 
-_TIME, _HEAD = Struct("<q"), Struct("<Iq")
-"""Time of a tick; number of a reading's packing and its time."""
+_TIME, _HEAD, _BOTH = Struct("<q"), Struct("<Iq"), Struct("<qIq")
+"""Time of a tick; number of a reading's packing and its time; all of this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +55,12 @@ class Ticked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """How a card's tier is packed from now on."""
+    """How a tier of one card, or of several in one piece, is packed from now on."""
 
     kind: Literal["packing"] = "packing"
-    packing: Packing
+    number: int
+    packings: tuple[Packing, ...]
+    bundled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +136,15 @@ class LineWriter:
         """One line with its end; more than one where a packing is new."""
         if type(line) is not PackedTick:
             return encode(line) + b"\n"
+        if line.rest is None and len(line.packed) == 1:
+            ((packing, read_ns, data),) = line.packed
+            if packing.number in self._told:  # as nearly always
+                return b2a_base64(_BOTH.pack(line.t_ns, packing.number, read_ns) + data)
         pieces, new = [_TIME.pack(line.t_ns)], b""
         for packing, t_ns, data in line.packed:
             if packing.number not in self._told:
                 self._told.add(packing.number)
-                new += encode(Told(packing=packing)) + b"\n"
+                new += encode(_told(packing)) + b"\n"
             pieces += (_HEAD.pack(packing.number, t_ns), data)
         if line.rest is None:
             return new + b2a_base64(b"".join(pieces))
@@ -149,13 +156,13 @@ class LineReader:
 
     def __init__(self) -> None:
         """Know no packing yet."""
-        self._unpackers: dict[int, Unpacker] = {}
+        self._unpackers: dict[int, tuple[Told, Unpacker]] = {}
         self._rejected_before = 0
 
     @property
     def rejected(self) -> int:
         """Packed numbers so far that cannot be what they should be."""
-        return self._rejected_before + sum(unpacker.rejected for unpacker in self._unpackers.values())
+        return self._rejected_before + sum(unpacker.rejected for _, unpacker in self._unpackers.values())
 
     def line(self, data: bytes) -> Line | None:
         """The line in ``data``; None if it is not one of ours (cut off by a crash)."""
@@ -166,15 +173,16 @@ class LineReader:
         except (msgspec.DecodeError, error, KeyError, ValueError):
             return None
         if isinstance(line, Told):
-            self._know(line.packing)
+            self._know(line)
         return line
 
-    def _know(self, packing: Packing) -> None:
-        """Keep a packing; the one before of the same card and tier is not used any more."""
-        for number, known in list(self._unpackers.items()):
-            if (known.packing.card, known.packing.tier) == (packing.card, packing.tier):
-                self._rejected_before += self._unpackers.pop(number).rejected
-        self._unpackers[packing.number] = Unpacker(packing)
+    def _know(self, told: Told) -> None:
+        """Keep a packing or bundle; what was told of the same kind before of one of its cards is not used any more."""
+        for number, (known, unpacker) in list(self._unpackers.items()):
+            if known.bundled is told.bundled and _tiers(known) & _tiers(told):
+                self._rejected_before += unpacker.rejected
+                del self._unpackers[number]
+        self._unpackers[told.number] = told, Unpacker(*told.packings)
 
     def _unpacked(self, data: bytes) -> Ticked | None:
         """The tick in a line of packed readings; None if a part of the line is missing."""
@@ -184,12 +192,25 @@ class LineReader:
         other = _rest.decode(brace + rest) if brace else None
         packed = a2b_base64(packed, strict_mode=True)
         (t_ns,), at = _TIME.unpack_from(packed), _TIME.size
-        samples: list[Sample] = []
+        rows: list[Sample] = []
+        pieces = 0
         while at < len(packed):
             number, read_ns = _HEAD.unpack_from(packed, at)
-            unpacker = self._unpackers[number]
+            _, unpacker = self._unpackers[number]
             at += _HEAD.size + unpacker.size
-            samples.append(unpacker.sample(read_ns, packed[at - unpacker.size : at]))
-        if other is None:
-            return Ticked(tick=Tick(t_ns=t_ns, samples=merged(samples)))
-        return Ticked(tick=replace(other, samples=merged((*samples, *other.samples))))
+            rows += unpacker.samples(read_ns, packed[at - unpacker.size : at])
+            pieces += 1
+        if other is not None:
+            return Ticked(tick=replace(other, samples=merged((*rows, *other.samples))))
+        samples = tuple(rows) if pieces == 1 else merged(rows)  # the cards of one bundle are in order of time
+        return Ticked(tick=Tick(t_ns=t_ns, samples=samples))
+
+
+def _told(packing: Packing | Bundle) -> Told:
+    if isinstance(packing, Bundle):
+        return Told(number=packing.number, packings=packing.packings, bundled=True)
+    return Told(number=packing.number, packings=(packing,), bundled=False)
+
+
+def _tiers(told: Told) -> set[tuple[str, Tier]]:
+    return {(packing.card, packing.tier) for packing in told.packings}

@@ -6,9 +6,30 @@ from collections.abc import Callable
 
 import pytest
 
-from gputuner.telemetry.crew import Crew, Job
+from gputuner.telemetry.calls import Job, Joint
+from gputuner.telemetry.crew import Crew
 
 S = 1_000_000_000
+
+
+class Stuck:
+    """A sweep over parts whose second one does not come back before ``gate`` is open."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.since: int | None = None
+        self.was_cut = False
+
+    def read(self, _t_ns: int) -> None:
+        self.since = time.monotonic_ns()
+        self.gate.wait(30)
+
+    def since_ns(self) -> int | None:
+        return self.since
+
+    def cut(self) -> int:
+        self.was_cut = True
+        return 1
 
 
 def lead(crew: Crew, jobs: list[Job[object]], enough: Callable[[list[Job[object]]], bool]) -> list[Job[object]]:
@@ -97,3 +118,49 @@ def test_stopping_ends_a_rest() -> None:
     ended: list[object] = []
     crew.run(lambda: ended.append(crew.wait(time.monotonic_ns() + 30 * S)))
     assert ended == [None]
+
+
+def test_a_joint_job_that_is_stuck_is_back_without_a_value_and_its_stuck_part_is_made_anew() -> None:
+    sweep = Stuck()
+    threads: dict[str, int] = {}
+
+    def call(name: str) -> Callable[[int], object]:
+        def note(_t_ns: int) -> object:
+            threads[name] = threading.get_ident()
+            return name
+
+        return note
+
+    parts: list[Job[object]] = [Job("fast", name, call(name), lambda _v: None) for name in "abc"]
+    joint = Joint("fast", parts, sweep, lambda _v: None)
+    crew = Crew(time.monotonic_ns)
+    seen: list[tuple[str, object, bool]] = []
+    begun: list[int] = []
+
+    def loop() -> None:
+        if not begun:
+            begun.append(threading.get_ident())
+            crew.make(joint, 7)
+        while len(seen) < 2:
+            for job in crew.wait(time.monotonic_ns() + 30 * S) or ():
+                seen.append((job.card, job.value, parts[1].idle))
+                sweep.gate.set()
+
+    crew.run(loop)
+    assert sweep.was_cut
+    assert seen == [("", None, False), ("b", "b", True)]
+    assert threads == {"b": begun[0]}, "by the thread that was stuck, and only that part"
+    assert crew.out == 0
+
+
+def test_a_joint_job_in_time_tells_its_value_at_once() -> None:
+    class Quick(Stuck):
+        def read(self, _t_ns: int) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+            return "all"
+
+    crew = Crew(time.monotonic_ns)
+    joint = Joint("fast", [], Quick(), lambda _v: None)  # pyright: ignore[reportArgumentType]
+    told: list[object] = []
+    crew.run(lambda: told.append(crew.make(joint, 7)))
+    assert told == ["all"]
+    assert (joint.idle, crew.out) == (True, 0)

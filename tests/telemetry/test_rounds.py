@@ -2,10 +2,13 @@
 
 import threading
 import time
+from collections.abc import Callable
 from struct import pack
 from typing import Any
 
-from gputuner.devices.packing import Packed, Packing, Read
+import pytest
+
+from gputuner.devices.packing import Bundle, Packed, Packing, Read, Swept
 from gputuner.model.cards import CardInfo, CardState, Origin
 from gputuner.model.errors import DeviceError, DeviceLost
 from gputuner.model.quantities import Quantity, Tier
@@ -259,3 +262,132 @@ def test_a_card_that_is_lost_in_a_calm_round_is_not_asked_again() -> None:
     assert source.asked.count("a") >= 12
     changed = [card for line in told.lines if isinstance(line, PackedTick) and line.rest for card in line.rest.cards]
     assert [(card.uuid, card.state) for card in changed if card.state is not CardState.READY] == [("b", CardState.LOST)]
+
+
+class Sweeps(Source):
+    """Three cards that are read in one go, or one by one where ``troubled`` says so of a sweep (by its count)."""
+
+    def __init__(self, troubled: Callable[[int], bool] = lambda _n: False) -> None:
+        super().__init__()
+        self.pending = []
+        self.asked: list[str] = []
+        self.sweeps = 0
+        self.troubled = troubled
+        self.bundle = Bundle(number=77, packings=tuple(PACKING[card] for card in "abc"))
+        self.begun = 0
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        return tuple(CardInfo(uuid=uuid, index=index, name="A") for index, uuid in enumerate("abc"))
+
+    def xids(self) -> tuple[XidSeen, ...]:
+        self.asked.append("xids")
+        return super().xids()
+
+    def sample(self, card: str, tier: Tier, t_ns: int) -> Sample:
+        self.asked.append(f"{card} {tier}")
+        return super().sample(card, tier, t_ns)
+
+    def sweep(self, _cards: list[str], _t_ns: int) -> "Sweeps | None":
+        return self if len(self.asked) >= 4 else None
+
+    def read_all(self, t_ns: int) -> Swept | None:
+        self.sweeps += 1
+        self.asked.append("all")
+        if self.troubled(self.sweeps):
+            return None
+        data = pack("=qqiii", t_ns + 1, t_ns + 2, 40, 41, 42)
+        return Swept(Packed(self.bundle, t_ns, data), ("a", "b", "c"), (t_ns, t_ns + 1, t_ns + 2, t_ns + 3))
+
+    def since_ns(self) -> int | None:
+        return self.begun
+
+    def cut(self) -> int:
+        return 1
+
+
+class Sweep:
+    """The sweep of ``Sweeps`` (whose own ``read`` reads one card)."""
+
+    def __init__(self, source: Sweeps) -> None:
+        self.read, self.since_ns, self.cut = source.read_all, source.since_ns, source.cut
+
+
+def swept_rounds(source: Sweeps, told: Told, enough: Callable[[], bool], **rates: float) -> None:
+    sweep = Sweep(source)
+    offered = source.sweep
+    source.sweep = lambda cards, t_ns: sweep if offered(cards, t_ns) else None  # pyright: ignore[reportAttributeAccessIssue]
+    told.rounds = Rounds(source, Rates(fast_hz=10.0, **rates), told)
+    told.enough = enough
+    run(told.rounds)
+
+
+def bundled(told: Told) -> list[PackedTick]:
+    return [t for t in told.lines if isinstance(t, PackedTick) and any(p.packing.number == 77 for p in t.packed)]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that a busy machine holds up keeps the lead."""
+    monkeypatch.setattr("gputuner.telemetry.crew.HELP_S", 60.0)
+
+
+@pytest.mark.usefixtures("patient")
+def test_cards_that_can_be_are_read_in_one_go_and_all_of_it_is_counted() -> None:
+    told, source = Told(), Sweeps()
+    swept_rounds(source, told, lambda: source.sweeps >= 16 and bool(told.of(Health)), slow_s=0.4)
+    assert source.asked.count("a fast") == source.asked.count("xids") == 1, "before the source could"
+    assert len(bundled(told)) >= 15
+    assert all(len(tick.packed) == 1 for tick in bundled(told))
+    slow = [row.card for tick in bundled(told) if tick.rest for row in tick.rest.samples]
+    assert slow[:3] == list("abc"), "slow readings travel with a bundle"
+    last = told.of(Health)[-1]
+    assert last.ticks > 0
+    assert last.ticks % 3 == 0
+    assert last.fast_cost is not None
+
+
+@pytest.mark.usefixtures("patient")
+def test_where_a_sweep_tells_nothing_each_card_and_xids_are_asked_in_the_same_round() -> None:
+    told, source = Told(), Sweeps(troubled=lambda n: n == 6)
+
+    def enough() -> bool:
+        if source.sweeps == 5 and not source.pending:
+            source.pending = [XidSeen(card="b", t_ns=1, xid=79)]
+        return source.sweeps >= 9
+
+    swept_rounds(source, told, enough, slow_s=60.0)
+    place = [place for place, asked in enumerate(source.asked) if asked == "all"][5]
+    assert source.asked[place + 1 : place + 6] == ["a fast", "b fast", "c fast", "xids", "all"]
+    assert [xid.xid for line in told.of(Ticked) for xid in line.tick.xids] == [79]
+
+
+def test_a_sweep_that_is_stuck_holds_up_one_card_only() -> None:
+    """The second card's call does not come back for a while: the others are read all the time, and it once it is."""
+    told = Told()
+    gate = threading.Event()
+    counts: list[tuple[int, int]] = []
+
+    class Held(Sweeps):
+        def count(self) -> None:
+            counts.append((self.asked.count("a fast"), self.asked.count("b fast")))
+
+        def read_all(self, t_ns: int) -> Swept | None:
+            if self.sweeps != 5:
+                return super().read_all(t_ns)
+            self.sweeps += 1
+            self.count()
+            gate.wait(60)
+            return None
+
+    source = Held()
+
+    def enough() -> bool:
+        if counts and not gate.is_set() and source.asked.count("a fast") >= counts[0][0] + 5:
+            source.count()
+            gate.set()
+        return gate.is_set() and source.sweeps >= 9
+
+    swept_rounds(source, told, enough, slow_s=60.0)
+    (a_before, b_before), (a_then, b_then) = counts
+    assert (a_then - a_before, b_then - b_before) == (5, 0)
+    assert source.asked.count("b fast") > b_before, "read anew once its call is back"

@@ -5,7 +5,7 @@ from struct import pack
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.devices.packing import Packed, Packing, Read
+from gputuner.devices.packing import Bundle, Packed, Packing, Read
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reading, Reason
@@ -141,3 +141,39 @@ def test_packed_readings_cut_off_by_a_crash_or_of_an_unknown_packing_are_passed_
             assert reader.line(last[:cut]) is None
         assert reader.line(last) is not None
         assert LineReader().line(last) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 127)), min_size=1, max_size=8, unique_by=lambda r: r[0])
+)
+def test_a_bundle_comes_back_as_what_its_readings_make_one_by_one(read: list[tuple[int, int]]) -> None:
+    read = sorted(read)
+    packings = tuple(packing(place, f"card-{place}") for place in range(len(read)))
+    alone = [Packed(packings[place], t_ns, pack("=i", number)) for place, (t_ns, number) in enumerate(read)]
+    data = pack(f"={len(read) - 1}q", *(t_ns for t_ns, _ in read[1:])) + b"".join(pack("=i", n) for _, n in read)
+    together = Packed(Bundle(number=99, packings=packings), read[0][0], data)
+    gap = Tick(t_ns=7, gaps=(Gap(card=None, t0_ns=0, t1_ns=7, reason=Reason.LOST),))
+    for rest in (None, gap):
+        reader = LineReader()
+        apart = read_all(LineReader(), LineWriter().line(PackedTick(7, alone, rest)))[-1]
+        writer = LineWriter()
+        told = [read_all(reader, writer.line(PackedTick(7, [together], rest)))[-1] for _ in range(2)]
+        assert told == [apart, apart]
+        assert reader.rejected == 2 * sum(number in (0, 127) for _, number in read)
+
+
+def test_a_bundle_and_packings_of_the_same_cards_are_known_side_by_side() -> None:
+    writer, reader = LineWriter(), LineReader()
+    a, b = packing(1, "a"), packing(2, "b")
+    pair, one = Bundle(number=3, packings=(a, b)), Bundle(number=4, packings=(a,))
+
+    def told(what: Packing | Bundle, data: bytes) -> list[float] | None:
+        line = read_all(reader, writer.line(PackedTick(1, [Packed(what, 1, data)], None)))[-1]
+        return [s.values[CORE] for s in line.tick.samples] if isinstance(line, Ticked) else None
+
+    assert told(a, pack("=i", 40)) == [40]
+    assert told(pair, pack("=qii", 2, 41, 42)) == [41, 42]
+    assert told(a, pack("=i", 43)) == [43]
+    assert told(one, pack("=i", 44)) == [44]
+    assert told(pair, pack("=qii", 2, 41, 42)) is None, "another bundle of one of its cards has taken its place"
+    assert told(a, pack("=i", 45)) == [45]

@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from operator import call as called
 from operator import length_hint
+from typing import Any
 
 from gputuner.devices.nvml import plausible
 from gputuner.devices.nvml.card import ASK_AGAIN_NS, Asker
 from gputuner.devices.nvml.errors import LOST, error_of
-from gputuner.devices.nvml.layout import FIELD_BYTES, VALUES, Call, Fields, Layout, layout, reads
+from gputuner.devices.nvml.layout import VALUES, Call, Fields, Layout, layout, reads
 from gputuner.devices.nvml.tick import Tick
-from gputuner.devices.packing import Packed, Packing, next_number
+from gputuner.devices.packing import Packed, Packing, Unpacker, next_number
 from gputuner.model.quantities import Quantity, Tier
 from gputuner.model.readings import Reason
+from gputuner.model.samples import Sample
 
 _IMPLAUSIBLE, _PASSING = Reason.IMPLAUSIBLE, (Reason.ERROR, Reason.NOT_READ)
 
@@ -29,22 +31,25 @@ class Direct:
 
     Attributes:
         packing: how ``read`` packs the answers.
+        layout: the calls, and where their answers stand.
         apart: True if there is more to read of the tier than these answers.
+        until_ns: when refusals are to be asked about again.
     """
 
     __slots__ = (
         "_calls",
         "_foreseen",
         "_info",
-        "_layout",
         "_left",
         "_memory",
         "_names",
         "_states",
-        "_until_ns",
+        "_unpacker",
         "_view",
         "apart",
+        "layout",
         "packing",
+        "until_ns",
     )
 
     def __init__(self, asker: Asker, of: Layout, packing: Packing, apart: bool, until_ns: int) -> None:
@@ -52,45 +57,46 @@ class Direct:
         self.packing = packing
         self.apart = apart
         self._info = asker.card.info
-        self._until_ns = until_ns
-        self._layout = of
-        self._states, self._foreseen = of.states.unpack_from, of.foreseen
+        self._unpacker: Unpacker | None = None
+        self.until_ns = until_ns
+        self.layout = of
+        self._states, self._foreseen = of.states.unpack, of.foreseen
         self._memory = bytearray(of.blank)
         self._view = ctypes.c_char.from_buffer(self._memory)
         self._calls: tuple[Callable[[], int], ...] = ()
         self._names: tuple[str, ...] = ()
         self._left: Iterator[Callable[[], int]] = iter(())
 
-    def prepare(self, asker: Asker, calls: tuple[Call, ...]) -> bool:
+    def prepare(self, asker: Asker) -> bool:
         """Bind functions and arguments; False if a function cannot be had."""
-        ready: list[Callable[[], int]] = []
-        at, handle = 0, ctypes.byref(asker.handle.contents)
-        wanted = [(call.name, call.passed, call.answers, len(call.blank)) for call in calls]
-        count = len(self._layout.fields)
-        if count:
-            wanted.insert(0, ("nvmlDeviceGetFieldValues", (count,), (0,), FIELD_BYTES * count))
-        for name, passed, answers, size in wanted:
-            function = asker.binding.pointer(name)
-            if function is None:
-                return False
-            room = [ctypes.byref(self._view, at + answer) for answer in answers]
-            ready.append(partial(function, handle, *passed, *room))
-            at += size
-        self._calls, self._names = tuple(ready), tuple(name for name, *_ in wanted)
-        return True
+        ready = bound(asker, self.layout, self._view, 0)
+        if ready is not None:
+            self._calls, self._names = ready, self.layout.names
+        return ready is not None
+
+    def holds(self, asker: Asker, t_ns: int) -> bool:
+        """False once refusals are to be asked about again, or the card's identity was read anew."""
+        return t_ns < self.until_ns and asker.card.info is self._info
+
+    def unpacked(self, asker: Asker, packed: Packed) -> Sample:
+        """A reading as a sample."""
+        if self._unpacker is None:
+            self._unpacker = Unpacker(self.packing)
+        before = self._unpacker.rejected
+        (sample,) = self._unpacker.samples(packed.t_ns, packed.data)
+        asker.rejected += self._unpacker.rejected - before
+        return sample
 
     def read(self, asker: Asker, t_ns: int) -> Packed | None:
-        """One reading; None if a call is not answered as foreseen.
-
-        None too once refusals are to be asked about again, or the card's identity was read anew.
+        """One reading; None if a call is not answered as foreseen, or this does not hold any more.
 
         Raises:
             DeviceLost: the card is gone.
         """
-        if t_ns >= self._until_ns or asker.card.info is not self._info:
+        if not self.holds(asker, t_ns):
             return None
         memory = self._memory
-        memory[:] = self._layout.blank
+        memory[:] = self.layout.blank
         self._left, asker.out = iter(self._calls), self
         code = next(filter(None, map(called, self._left)), 0)  # of the first call that fails; none is made after it
         asker.out = None
@@ -148,4 +154,21 @@ def learned(
         (until for _, until in asker.refused.values() if until > asker.t_ns), default=asker.t_ns + ASK_AGAIN_NS
     )
     direct = Direct(asker, of, packing, bool(apart), until_ns)
-    return direct if direct.prepare(asker, asked) else None
+    return direct if direct.prepare(asker) else None
+
+
+def bound(asker: Asker, of: Layout, view: Any, at: int) -> tuple[Callable[[], int], ...] | None:
+    """The calls of a layout for one card, answered into the memory of ``view`` from ``at`` on.
+
+    None if a function cannot be had.
+    """
+    ready: list[Callable[[], int]] = []
+    handle = ctypes.byref(asker.handle.contents)
+    for name, passed, answers, size in of.wanted:
+        function = asker.binding.pointer(name)
+        if function is None:
+            return None
+        room = [ctypes.byref(view, at + answer) for answer in answers]
+        ready.append(partial(function, handle, *passed, *room))
+        at += size
+    return tuple(ready)

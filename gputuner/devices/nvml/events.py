@@ -31,6 +31,7 @@ class XidWatch:
         self._cards: dict[int, str] = {}
         self._event: Any = None
         self._wait: Callable[[], int] | None = None
+        self._answered = False
         function, event = binding.pointer("nvmlEventSetWait_v2"), getattr(binding.module, "c_nvmlEventData_t", None)
         if self._set is not None and function is not None and event is not None:
             self._event = event()
@@ -43,6 +44,16 @@ class XidWatch:
         answer = self._binding.ask("nvmlDeviceRegisterEvents", handle, _XID, self._set)
         if type(answer) is not Failed:
             self._cards[_address(handle)] = uuid
+
+    @property
+    def made_ready(self) -> bool:
+        """True if ``look`` may be called."""
+        return self._wait is not None and bool(self._cards)
+
+    def look(self) -> bool:
+        """True if there is an event, which the next ``poll`` takes; never waits."""
+        self._answered = self._wait is not None and not self._wait()
+        return self._answered
 
     def poll(self, t_ns: int) -> tuple[XidSeen, ...]:
         """Errors since the last poll, stamped with ``t_ns``; never waits."""
@@ -60,8 +71,11 @@ class XidWatch:
 
     def _next(self) -> Any:
         """The next event, good until the one after it; None if there is none. (No exception for what is the rule.)"""
+        if self._answered or self.look():
+            self._answered = False
+            return self._event
         if self._wait is not None:
-            return None if self._wait() else self._event
+            return None
         event = self._binding.first(("nvmlEventSetWait_v2", "nvmlEventSetWait"), self._set, 0)
         return None if type(event) is Failed else event
 

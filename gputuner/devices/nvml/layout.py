@@ -58,20 +58,24 @@ class Layout:
     """The memory of a tier: field values first, then the answer of each call.
 
     Attributes:
-        fields: numbers of the fields.
+        wanted: of each function its name, its arguments between handle and answers, where the answers stand in its
+            part of the memory, and the size of that part.
+        names: of the functions.
         blank: the memory before the calls.
         states: type and return code of each field; ``foreseen``: what they are if all are answered as before.
         numbers: the raw numbers in it, as ``struct`` names them.
         reads: what they are, in this order.
     """
 
-    __slots__ = ("blank", "fields", "foreseen", "numbers", "reads", "states")
+    __slots__ = ("blank", "foreseen", "names", "numbers", "reads", "states", "wanted")
 
     def __init__(self, fields: tuple[_Field, ...], types: tuple[int, ...], calls: tuple[Call, ...]) -> None:
         """``types``: ``nvmlValueType_t`` of each field."""
-        self.fields = tuple(number for number, _ in fields)
-        self.blank = b"".join((*(pack("=I36x", number) for number in self.fields), *(call.blank for call in calls)))
-        self.states = Struct("=" + _STATE * len(types))
+        asked = (("nvmlDeviceGetFieldValues", (len(fields),), (0,), FIELD_BYTES * len(fields)),) if fields else ()
+        self.wanted = (*asked, *((call.name, call.passed, call.answers, len(call.blank)) for call in calls))
+        self.names = tuple(name for name, *_ in self.wanted)
+        self.blank = b"".join((*(pack("=I36x", number) for number, _ in fields), *(call.blank for call in calls)))
+        self.states = Struct(f"={_STATE * len(types)}{sum(len(call.blank) for call in calls)}x")
         self.foreseen = tuple(number for kind in types for number in (kind, 0))
         self.numbers = "=" + "".join((*("32x" + VALUES[kind] for kind in types), *(call.layout for call in calls)))
         self.reads = tuple(

@@ -2,7 +2,7 @@
 """``NvmlSource``: the NVIDIA cards of this machine as a ``CardSource``."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,8 +15,9 @@ from gputuner.devices.nvml.events import XidWatch
 from gputuner.devices.nvml.inventory import Inventory
 from gputuner.devices.nvml.processes import ProcessTable
 from gputuner.devices.nvml.sleep import is_asleep, pci_cards
+from gputuner.devices.nvml.sweep import Sweep, swept
 from gputuner.devices.nvml.tick import Tick
-from gputuner.devices.packing import Packed, Unpacker
+from gputuner.devices.packing import Packed
 from gputuner.model.cards import CardInfo, CardState, Origin
 from gputuner.model.errors import DeviceLost
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
@@ -34,13 +35,6 @@ _BY_TIER = {tier: tuple(q for q, info in QUANTITIES.items() if info.tier is tier
 
 def _unix_us() -> int:
     return time.time_ns() // 1000
-
-
-def _unpacked(asker: Asker, packed: Packed) -> Sample:
-    unpacker = Unpacker(packed.packing)
-    sample = unpacker.sample(packed.t_ns, packed.data)
-    asker.rejected += unpacker.rejected
-    return sample
 
 
 class NvmlSource:
@@ -77,6 +71,7 @@ class NvmlSource:
         self._tables: dict[str, ProcessTable] = {}
         self._can_sleep: dict[str, str] = {}
         self._trouble: dict[str, int] = {}
+        self._sweep: Sweep | None = None
         self._inventory = Inventory(sysfs, procfs, self._found)
         if not self._binding.official:
             self._notes["nvml_impostor", ""] = ("nvml_impostor", {"path": self._binding.file})
@@ -161,7 +156,8 @@ class NvmlSource:
         if isinstance(read, Sample):
             return read
         found = self._inventory.ready[card]
-        return _unpacked(found.fast if tier is _FAST else found.slow, read)
+        asker = found.fast if tier is _FAST else found.slow
+        return asker.direct.unpacked(asker, read)
 
     def read(self, card: str, tier: Tier, t_ns: int) -> Packed | Sample:
         """One tier of one card, packed as soon as all of it is asked by calls made ready.
@@ -183,11 +179,31 @@ class NvmlSource:
             if direct is not None:
                 packed = direct.read(asker, t_ns)
                 if packed is not None:
-                    return self._completed(asker, packed) if direct.apart else packed
+                    return self._completed(asker, direct.unpacked(asker, packed)) if direct.apart else packed
             return self._ordinary(asker, tier, t_ns)
         except DeviceLost:
             self._inventory.lose(card, t_ns)
             raise
+
+    def sweep(self, cards: Sequence[str], t_ns: int) -> Sweep | None:
+        """The fast tier of these cards and a look for XID errors in one go.
+
+        None unless all of it is asked by calls made ready. Good until the next call of ``cards`` or ``reopen``, or an
+        answer that was not foreseen; the same object as long as nothing has changed. Cards that may sleep are looked
+        at one by one, before each reading.
+        """
+        found = [self._inventory.ready.get(card) for card in cards]
+        askers = tuple(card.fast for card in found if card is not None)
+        if self._can_sleep or not askers or len(askers) < len(found):
+            return None
+        directs = tuple(asker.direct for asker in askers)
+        if not all(
+            direct is not None and direct.holds(asker, t_ns) for direct, asker in zip(directs, askers, strict=True)
+        ):
+            return None
+        if self._sweep is None or self._sweep.directs != directs:
+            self._sweep = swept(askers, self._xids, self._now_ns)
+        return self._sweep
 
     def _ordinary(self, asker: Asker, tier: Tier, t_ns: int) -> Sample:
         """One tick the ordinary way, after which its calls are made ready."""
@@ -199,10 +215,9 @@ class NvmlSource:
             asker.learn_ns = t_ns + (_LEARN_AGAIN_NS if asker.direct is None else 0)
         return Sample(card=asker.card.info.uuid, t_ns=t_ns, values=tick.values, missing=tick.missing)
 
-    def _completed(self, asker: Asker, packed: Packed) -> Sample:
+    def _completed(self, asker: Asker, sample: Sample) -> Sample:
         """A slow reading with what the calls made ready do not tell."""
-        asker.t_ns, asker.trouble = packed.t_ns, None
-        sample = _unpacked(asker, packed)
+        asker.t_ns, asker.trouble = sample.t_ns, None
         tick = Tick(asker, sample.values, sample.missing)
         slow.rest(asker, tick)
         self._judged(tick)
