@@ -30,7 +30,6 @@ def _resistance(wear: Wear) -> list[Advice]:
     if drift.verdict is not Trend.RISING or drift.per_month is None or drift.low is None or drift.high is None:
         return []
     params: dict[str, Scalar] = {
-        "percent": _percent(drift.per_month),
         "low": _percent(drift.low),
         "high": _percent(drift.high),
         "degrees": round(drift.degrees_per_month or 0.0, 1),
@@ -39,6 +38,10 @@ def _resistance(wear: Wear) -> list[Advice]:
         "days": drift.days,
         "span_days": round(drift.span_days),
     }
+    fanless = drift.fan_fraction is None and drift.basis is not Basis.NONE
+    params["fanless_percent" if fanless else "percent"] = _percent(drift.per_month)
+    if drift.fan_fraction is not None:
+        params["fan"] = round(drift.fan_fraction, 2)
     begin, end = (min(p[0] for p in drift.shown), max(p[0] for p in drift.shown)) if drift.shown else (0.0, 0.0)
     names = dict.fromkeys(change.name for change in wear.changes if begin <= change.unix_s <= end)
     if names:

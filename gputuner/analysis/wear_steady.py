@@ -21,6 +21,8 @@ POWER_SPREAD = 0.05
 """Standard deviation of power over its mean."""
 FAN_MOVED = 0.04
 IDLE_BUSY = 0.03
+MOST_STEPS = 8640
+"""Longer pieces are looked at in parts, a day of 10 s each, since windows over all of a month would fill the memory."""
 EVERY_S = 1800.0
 """A long stretch tells again each half hour."""
 
@@ -80,8 +82,8 @@ def _found(
     if core is None:
         return ()
     found: list[Stretch] = []
-    for part in trace.pieces:
-        n = max(3, round(lasts_s / trace.step_s))
+    n = max(3, round(lasts_s / trace.step_s))
+    for part in _parts(trace):
         t_s, temperature, power = trace.t_s[part], core.mean[part], trace.power_w[part]
         if t_s.size < n:
             continue
@@ -100,6 +102,14 @@ def _found(
                 )
             )
     return tuple(found)
+
+
+def _parts(trace: WearTrace) -> list[slice]:
+    return [
+        slice(begin, min(begin + MOST_STEPS, piece.stop))
+        for piece in trace.pieces
+        for begin in range(piece.start, piece.stop, MOST_STEPS)
+    ]
 
 
 def filled(values: Floats) -> Floats:

@@ -22,7 +22,11 @@ ERRORS: dict[str, str] = {
 }
 _DRIFTED = N_(
     "At equal fan, power and load the resistance from core to air rose by {percent} a month (95 %: {low} to {high}): "
-    "{degrees} K a month at {power_w:W}."
+    "{degrees} K a month at {power_w:W}, the fan at {fan:fraction}."
+)
+_DRIFTED_FANLESS = N_(
+    "At equal power and load the resistance from core to air rose by {fanless_percent} a month (95 %: {low} to "
+    "{high}): {degrees} K a month at {power_w:W}; the card tells no fan, so a weaker air flow looks the same."
 )
 _SEEN = N_("Seen in {sessions} sessions on {days} days, over {span_days} days.")
 _NOT_ALONE = N_("Dust, another case or slot, and a pump or fan that moves less air look the same from here.")
@@ -33,7 +37,7 @@ ADVICE: dict[str, AdviceWords] = {
             "Clean fins and filters and see whether it stays; if so renew the interface (phase-change sheet or fresh "
             "paste, pads). Run cooling before and after, and hold them against each other by cooling compare."
         ),
-        why=(_DRIFTED, _SEEN, _NOT_ALONE, N_("Between these sessions changed: {changed}.")),
+        why=(_DRIFTED, _DRIFTED_FANLESS, _SEEN, _NOT_ALONE, N_("Between these sessions changed: {changed}.")),
     ),
     "wear.hotter": AdviceWords(
         title=N_("The card has become hotter at equal work"),
@@ -94,7 +98,7 @@ _READINGS: dict[str, str] = {
 _UNITS: dict[str, str] = {MEMORY: "bytes"}
 _BASES: dict[Basis, str] = {
     Basis.ROOM: N_("The air's temperature was told by you."),
-    Basis.IDLE: N_("The air's temperature is that which the card at rest shows, its fan turning."),
+    Basis.IDLE: N_("The air's temperature is worked out from the card at rest, its fan turning."),
     Basis.IDLE_STILL: N_(
         "The air is taken out by the card at rest; its fan stands then, so the change holds and the K/W are rough."
     ),
@@ -134,6 +138,9 @@ def head_lines(wear: "Wear") -> list[str]:
             time=duration(wear.observed_s)
         ),
     ]
+    unseen = listed(_(name) for sensor, name in _SENSORS.items() if sensor not in wear.histograms)
+    if wear.histograms and unseen:
+        lines.append(_("The card tells no temperature of: {sensors}.").format(sensors=unseen))
     if wear.skipped:
         text = ngettext("{n} session of it cannot be read.", "{n} sessions of it cannot be read.", wear.skipped)
         lines.append(text.format(n=wear.skipped))
@@ -194,6 +201,11 @@ def drift_lines(wear: "Wear") -> list[str]:
             sessions=drift.sessions, days=drift.days, span=round(drift.span_days), pairs=drift.pairs
         )
     )
+    if drift.basis is Basis.IDLE and drift.fan_fraction is None:
+        told = _(
+            "The air's temperature is worked out from the card at rest; it tells no fan, so air flow is taken as equal."
+        )
+        return [*lines, told]
     return [*lines, _(_BASES[drift.basis])]
 
 

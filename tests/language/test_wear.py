@@ -47,7 +47,7 @@ def test_a_rise_is_told_with_its_interval_and_where_it_comes_from():
     assert lines[0] == "The resistance rises: +4.6 % a month (95 %: +2.1 % to +10 %)."
     assert lines[1] == "At 402 W that is +2.3 K a month."
     assert lines[2] == "From 14 sessions on 12 days, over 48 days; 60 like pairs."
-    assert lines[3].startswith("The air's temperature is that which the card at rest shows")
+    assert lines[3] == "The air's temperature is worked out from the card at rest, its fan turning."
     assert "rose by +4.6 % a month" in wear.drift_line(WORN)
 
 
@@ -57,8 +57,17 @@ def test_its_advice_names_what_else_changed_in_that_time():
     assert "+2.1 % to +10.3 %" in why
     assert "Between these sessions changed: driver, PCI address." in why
     assert "Dust, another case" in why
+    assert "the fan at 60 %" in why
     assert "cooling compare" in sentences.advice_action(entry)
     assert questions == ()
+
+
+def test_a_card_without_a_fan_says_that_air_flow_looks_the_same():
+    passive = replace(WORN, drift=replace(RISING, fan_fraction=None))
+    why = sentences.advice_why(wear_advice(passive)[0][0])
+    assert "a weaker air flow looks the same" in why
+    assert "At equal fan" not in why
+    assert "air flow is taken as equal" in wear.drift_lines(passive)[-1]
 
 
 def test_an_unknown_air_is_a_question_and_no_interface():

@@ -72,3 +72,12 @@ def test_its_xids(tmp_path):
         assert xids_of(reader, UUID) == (79, 31)
         assert xids_of(reader, "GPU-other") == ()
         assert reader.origin is Origin.MEASURED
+
+
+def test_a_session_of_weeks_is_read_by_the_minute(tmp_path, monkeypatch):
+    path = stored(tmp_path, "a", map(second, range(240)))
+    monkeypatch.setattr("gputuner.sessions.wear.MOST_STEPS", 20)
+    trace = read(path)
+    assert trace.step_s == 60.0
+    assert trace.heat["core"].low.tolist() == [60.0, 66.0, 72.0, 78.0]
+    assert trace.seconds.sum() == pytest.approx(240.0)
