@@ -16,6 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import IO
 
+from gputuner.model.boot import boot_id
 from gputuner.model.codec import decode, encode
 from gputuner.model.control import OWN_WAY, Setting, Value, numbers_in
 from gputuner.model.errors import CardBusy, StoreError
@@ -46,14 +47,12 @@ class Moment:
 
 def moment_now(proc: Path = Path("/proc"), sysfs: Path = Path("/sys")) -> Moment:
     """The present moment. A module of the kernel gets a new number in sysfs each time that it is loaded."""
-    boot, driver, suspended = "", None, 0.0
-    with contextlib.suppress(OSError):
-        boot = (proc / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    driver, suspended = None, 0.0
     with contextlib.suppress(OSError):
         driver = (sysfs / "module/nvidia").stat().st_ino
     if hasattr(time, "CLOCK_BOOTTIME"):
         suspended = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
-    return Moment(boot=boot, driver=driver, suspended_s=round(suspended, 1))
+    return Moment(boot=boot_id(proc), driver=driver, suspended_s=round(suspended, 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

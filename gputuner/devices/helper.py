@@ -8,7 +8,7 @@ and no more, and says by its exit code whether all is as it was found.
 
 Nothing that the caller says chooses a file: the journal lies in the folder that systemd hands over
 (``STATE_DIRECTORY``), else in root's or the user's own. Started by ``sudo`` or ``pkexec`` no variable of the caller
-reaches it.
+reaches it. As root it refuses a folder that others can change.
 """
 
 import contextlib
@@ -24,6 +24,7 @@ from types import FrameType
 
 from gputuner.devices.control import Guard
 from gputuner.devices.control_actuator import Actuator
+from gputuner.devices.control_folder import owned_by_root
 from gputuner.devices.control_journal import Journal
 from gputuner.devices.helper_desk import Desk
 from gputuner.devices.helper_messages import MOST_BYTES
@@ -57,6 +58,7 @@ def main(arguments: Sequence[str]) -> int:
     from gputuner.devices.nvml.writes import NvmlControl
 
     try:
+        folder = owned_by_root(state_folder())
         cards = NvmlControl()
     except GputunerError as err:
         _start_failed(err)
@@ -64,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     speaker = Speaker(os.dup(1))
     try:
-        guard, desk = put_together(cards, Journal(state_folder(), readable=(ROOT_FOLDER,)), speaker.say)
+        guard, desk = put_together(cards, Journal(folder, readable=(ROOT_FOLDER,)), speaker.say)
         end = _mind_signals(desk, lines)
         speaker.lost = end
         complete = guard.recover()

@@ -11,7 +11,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
+from gputuner.model.boot import boot_id as model_boot_id
+
 _GONE = "ZX"
 """States of a process that has ended and is only kept for whoever will ask how."""
 
@@ -19,8 +20,8 @@ _GONE = "ZX"
 @cache
 def boot_id() -> str:
     """What tells this boot of the machine from every other."""
-    with suppress(OSError):
-        return _BOOT.read_text(encoding="ascii").strip()
+    if told := model_boot_id():
+        return told
     import psutil
 
     return f"{psutil.boot_time():.0f}"

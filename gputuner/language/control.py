@@ -49,6 +49,10 @@ ERRORS: dict[str, str] = {
         "The helper has not answered for {seconds:s}; the driver may hang. It puts back what it holds once it can."
     ),
     "control_busy": N_("Process {pid} changes settings of this card now; wait until it has ended."),
+    "control_folder_foreign": N_(
+        "Nothing was set: others than root can change {part}, so the journal for putting things back is not safe in "
+        "{path}. Leave STATE_DIRECTORY out, or name a folder that only root can write."
+    ),
     "control_journal": N_("Nothing was set, because the journal for putting it back cannot be written: {message}"),
     "control_mismatch": N_(
         "The {setting} was set to {wanted}, but the card shows {shows}. It does not follow; what was found is back."
