@@ -10,9 +10,11 @@ from pathlib import Path
 
 from gputuner.analysis.regression import Key, stored_spread
 from gputuner.analysis.session_spread import SessionSpread
+from gputuner.analysis.supply_draw import CardDraw
 from gputuner.assembly import feeds, tries
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
+from gputuner.assembly.supply import draws_of
 from gputuner.assembly.watching import WatchedRun
 from gputuner.assembly.window_queue import WindowQueue
 from gputuner.engine.in_turn import InTurn
@@ -201,6 +203,14 @@ class WindowPorts:
             stored.close()
         earlier = telling_spread(known, started.cards[0], started, points, but=but) if started.cards else []
         return stored_spread(earlier)
+
+    def draw(self, card: str) -> CardDraw:
+        """What a card drew by its stored sessions.
+
+        Raises:
+            GputunerError: it is the processor, there is no such card, or nothing tells its watts.
+        """
+        return draws_of(self._setup.data_dir, self._chosen((card,)), self._setup.origin)[0]
 
     def replay(self, path: Path) -> ReplayFeed:
         """Play a session back.

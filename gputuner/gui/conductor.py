@@ -16,6 +16,7 @@ from gputuner.gui.queue_desk import QueueDesk
 from gputuner.gui.run_state import RunState
 from gputuner.gui.run_worker import Background, RunThread
 from gputuner.gui.session_content import SessionContent, read_content
+from gputuner.gui.supply_desk import Draws
 from gputuner.gui.try_desk import TryDesk
 from gputuner.gui.watch_desk import WatchDesk
 from gputuner.model.events import Event, RunFinished
@@ -58,6 +59,7 @@ class Conductor(QObject):
         self.cooling = Desk(ports, self.background, self)
         self.queue = QueueDesk(ports.queue, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
+        self.draws = Draws(ports, self.background, self)
         self.elsewhere = Elsewhere(ports, self.background, self)
         self.trying = TryDesk(ports, self.background, self)
         runs = (self.tuning, *self.asking.values(), self.benching, self.contending, self.power, self.cooling)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
+from gputuner.analysis.supply_draw import CardDraw
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
@@ -408,6 +409,14 @@ class Ports(Protocol):
 
         Raises:
             StoreError: it cannot be read.
+        """
+        ...
+
+    def draw(self, card: str) -> CardDraw:
+        """What the card with this UUID drew by its stored sessions; without any its limit, or the sheet.
+
+        Raises:
+            GputunerError: it is the processor, there is no such card, or nothing tells its watts.
         """
         ...
 

@@ -156,7 +156,9 @@ class MainWindow(QMainWindow):
         )
         self.queue = QueuePage(self.theme, conductor.queue)
         swept = conductor.power.state
-        self.power = PowerPage(self.theme, self.ports.power_spec, conductor.live, swept, self.ports.trainings)
+        self.power = PowerPage(
+            self.theme, self.ports.power_spec, conductor.live, swept, self.ports.trainings, conductor.draws
+        )
         self.cooling = CoolingPage(
             self.theme,
             self.ports.cooling_spec,

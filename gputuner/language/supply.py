@@ -128,6 +128,7 @@ BASES: dict[str, str] = {
 CONFIDENCES: dict[str, str] = {"H": N_("high"), "M": N_("medium"), "L": N_("low")}
 ERRORS: dict[str, str] = {
     "supply_needs_card": N_("The processor's supply is not sized; name a card with --gpu, or its watts with --watts."),
+    "supply_needs_card_here": N_("There is no card whose watts are known; tell them in the form."),
     "supply_unknown_draw": N_("Nothing tells the watts of {card}; name them with --watts."),
 }
 
@@ -275,9 +276,25 @@ def draw_lines(draws: Sequence["CardDraw"]) -> list[str]:
     return lines
 
 
+def draw_brief(draws: Sequence["CardDraw"]) -> str:
+    """Where the watts of equal cards come from, in few words."""
+    draw, count = draws[0], len(draws)
+    sources = {
+        "measured": _("measured in {n} stored session(s)").format(n=draw.sessions),
+        "told": _("as told"),
+        "limit": _("its power limit, not measured"),
+        "sheet": _("from the sheet, not measured"),
+    }
+    watts = value(round(draw.sustained_w), "W")
+    return f"{count} × {draw.name} · {watts} · {sources[draw.source.value]}"
+
+
 def plan_markdown(plan: "SupplyPlan") -> str:
     """The whole plan as Markdown."""
-    parts = [bullets(draw_lines(plan.draws))]
+    lines = draw_lines(plan.draws)
+    if any(draw.simulated for draw in plan.draws):
+        lines.append(_("All figures are {origin}, not measured on a real card.").format(origin=_("simulated")))
+    parts = [bullets(lines)]
     parts += [f"**{title}**\n\n{markdown(table)}" for title, table in tables(plan)]
     return "\n".join(parts)
 

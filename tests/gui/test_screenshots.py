@@ -29,7 +29,7 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp
     questions += ("numerics-scale", "numerics-activations", "loading", "loading-settings", "watch")
     mix = ("contention", "contention-pairs", "contention-causes", "contention-sensitivity")
     heat = ("cooling", "cooling-cooler", "cooling-compare", "cooling-card")
-    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "power", "queue", "sessions")
+    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "power", "power-supply", "queue", "sessions")
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names

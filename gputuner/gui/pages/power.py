@@ -11,6 +11,7 @@ from gputuner.experiments.power_dial import dial_of
 from gputuner.gui.live import Live
 from gputuner.gui.pages.experiment_page import ExperimentPage, PageKind
 from gputuner.gui.run_state import Phase, RunState
+from gputuner.gui.supply_desk import Draws
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.power_form import CLOCKS, PowerForm
 from gputuner.language import sentences
@@ -25,19 +26,41 @@ class PowerPage(ExperimentPage):
     """A sweep, its visits as they come, and its answers."""
 
     def __init__(
-        self, theme: Theme, spec_type: type[object], live: Live, state: RunState, trainings: Sequence[str]
+        self,
+        theme: Theme,
+        spec_type: type[object],
+        live: Live,
+        state: RunState,
+        trainings: Sequence[str],
+        draws: Draws,
     ) -> None:
         kind = PageKind(
             title=_("Power"),
             about=_(
                 "A power sweep tells which limit costs little speed, which needs the least energy per sample, and "
-                "above which more watts change nothing. Nothing is set unless you choose it in the form."
+                "above which more watts change nothing. Nothing is set unless you choose it in the form. The view "
+                "Supply sizes power supply, circuit and air for what the card drew."
             ),
-            make_result=_result,
+            make_result=lambda theme: _result(theme, draws),
         )
         self.form = PowerForm(theme, spec_type, trainings)
         self.question: QMessageBox | None = None
         super().__init__(theme, kind, self.form, live, state)
+
+    def refresh(self) -> None:
+        """Repaint everything from the state; size the supply for the chosen card."""
+        if self.result is not None:
+            from gputuner.gui.pages.power_result import PowerPictures
+
+            pictures = self.result.pictures
+            card = self.setup.card
+            assert isinstance(pictures, PowerPictures)
+            pictures.show_card("" if card is None or card.info.is_cpu else card.info.uuid)
+        super().refresh()
+
+    def _shows_result(self) -> bool:
+        card = self.setup.card
+        return super()._shows_result() or (card is not None and not card.info.is_cpu)
 
     @property
     def can_start(self) -> bool:
@@ -98,7 +121,7 @@ class PowerPage(ExperimentPage):
         return super()._message()
 
 
-def _result(theme: Theme) -> "ResultView":
+def _result(theme: Theme, draws: Draws) -> "ResultView":
     from gputuner.gui.pages.power_result import power_result
 
-    return power_result(theme)
+    return power_result(theme, draws)

@@ -1,9 +1,12 @@
 # pyright: standard
 """The result of a power sweep: rate and energy over the setting, and the columns of its table."""
 
+from PySide6.QtWidgets import QWidget
+
 from gputuner.gui.pages.contention_pictures import BesideEachOther
 from gputuner.gui.pages.pictures import Pictures
 from gputuner.gui.pages.result_view import ResultKind, ResultView
+from gputuner.gui.pages.supply import SupplyView
 from gputuner.gui.plots.curve_plot import CurvePlot
 from gputuner.gui.plots.scales import Scale, free, linear
 from gputuner.gui.results import interval_words, point_hint, value_words
@@ -17,6 +20,7 @@ from gputuner.gui.results_power import (
     visit_series,
 )
 from gputuner.gui.run_state import RunFacts
+from gputuner.gui.supply_desk import Draws
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column
 from gputuner.language import sentences
@@ -25,23 +29,37 @@ from gputuner.model.points import Point
 
 REMARKS = 640
 """Below this width in pixels the table has no remarks."""
-CURVES = "curves"
+CURVES, SUPPLY = "curves", "supply"
 
 
 class PowerPictures(Pictures):
     """Filled from the visits as they come."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, draws: Draws | None = None) -> None:
+        """``draws``: what the cards drew, for the view Supply; None: there is none."""
         super().__init__()
         self._theme = theme
+        self.supply = None if draws is None else SupplyView(theme, draws)
         settings: Scale = free(lambda value: f"{value:.0f}")
         self.rate = CurvePlot(theme, _("Rate"), _("samples/s"), "", settings, linear())
         self.energy = CurvePlot(theme, _("Energy"), _("J/sample"), "", settings, linear())
-        self.add_pages({CURVES: BesideEachOther(self.rate, self.energy)})
+        pages: dict[str, QWidget] = {CURVES: BesideEachOther(self.rate, self.energy)}
+        self.add_pages(pages if self.supply is None else {**pages, SUPPLY: self.supply})
 
     def filled(self, facts: RunFacts) -> list[str]:
-        """The picture, once there is a visit."""
-        return [CURVES] if self.rate.series else []
+        """The curves once there is a visit; a supply can be sized at any time."""
+        return [*([CURVES] if self.rate.series else []), *([] if self.supply is None else [SUPPLY])]
+
+    def show_card(self, uuid: str) -> None:
+        """Size the supply for this card; "": for none."""
+        if self.supply is not None:
+            self.supply.show_card(uuid)
+
+    def markdown(self, facts: RunFacts) -> str:
+        """What is copied beside the shown picture."""
+        if self.supply is not None and self.current is self.supply:
+            return self.supply.markdown()
+        return super().markdown(facts)
 
     def show_facts(self, facts: RunFacts) -> None:
         """Fill it from figures."""
@@ -59,14 +77,33 @@ class PowerPictures(Pictures):
             plot.mark(point_ids)
 
     def picture_with(self, point_ids: frozenset[str]) -> str | None:
-        """All is on the one picture."""
+        """All that a sweep measured is on the one picture."""
         return CURVES
 
 
-def power_result(theme: Theme) -> ResultView:
-    """An empty result."""
+class PowerResult(ResultView):
+    """The table of figures belongs to the curves; the view Supply has one of its own, and needs its room."""
+
+    def show_name(self, name: str, chosen: bool = True) -> None:
+        """Show one picture."""
+        super().show_name(name, chosen)
+        self._fit_below()
+
+    def _draw(self) -> None:
+        super()._draw()
+        self._fit_below()
+
+    def _fit_below(self) -> None:
+        supply = self.name == SUPPLY
+        self._below.setVisible(bool(self._facts.points) and not supply)
+        self.copy_button.setEnabled(bool(self._facts.points) or supply)
+
+
+def power_result(theme: Theme, draws: Draws | None = None) -> ResultView:
+    """An empty result; with ``draws`` it has the view Supply."""
+    titles = {CURVES: _("Rate and energy")}
     kind = ResultKind(
-        titles={CURVES: _("Rate and energy")},
+        titles=titles if draws is None else {**titles, SUPPLY: _("Supply")},
         picture_of_step=lambda _label: CURVES,
         picture_of_figure=lambda _point: CURVES,
         columns=[
@@ -77,9 +114,10 @@ def power_result(theme: Theme) -> ResultView:
         ],
         row=_row,
         listed=listed,
+        late=True,
         hides={3: REMARKS},
     )
-    return ResultView(theme, kind, PowerPictures(theme))
+    return PowerResult(theme, kind, PowerPictures(theme, draws))
 
 
 def _row(point: Point) -> list[Cell]:
