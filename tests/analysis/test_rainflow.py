@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputuner.analysis.rainflow import cycles, reversals
@@ -69,11 +69,13 @@ def reference(values):
 SERIES = st.lists(st.integers(20, 100), max_size=60)
 
 
+@settings(deadline=None)
 @given(SERIES)
 def test_as_the_standard_words_it(values):
     assert by_swing(cycles(values)) == reference(values)
 
 
+@settings(deadline=None)
 @given(SERIES)
 def test_every_range_between_turning_points_is_in_one_cycle(values):
     turning = reversals(values)
@@ -84,11 +86,13 @@ def test_every_range_between_turning_points_is_in_one_cycle(values):
         assert max(c.swing for c in found) == max(values) - min(values)
 
 
+@settings(deadline=None)
 @given(SERIES, st.integers(-40, 40))
 def test_a_sensor_that_reads_higher_counts_the_same(values, offset):
     assert by_swing(cycles([v + offset for v in values])) == by_swing(cycles(values))
 
 
+@settings(deadline=None)
 @given(SERIES.filter(bool), st.integers(1, 5))
 def test_standing_still_is_no_cycle(values, times):
     assert cycles(np.repeat(values, times)) == cycles(values)

@@ -121,7 +121,7 @@ def test_one_day_with_many_sessions_is_one_day():
     assert {"days", "span", "pairs"} <= set(found.missing)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 90), st.floats(0.1, 0.2)), min_size=3, max_size=25, unique_by=lambda p: p[0]))
 def test_the_slope_is_that_of_theil_and_sen(entries):
     entries.sort()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputuner.analysis.wear_hours import by_degree, classed, histogram, limited_seconds, thermal_cycles
@@ -49,6 +49,7 @@ def test_what_another_session_told_counts_once():
     assert again.seconds.sum() == 20
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(20, 95), st.integers(0, 15)), min_size=1, max_size=40))
 def test_no_second_is_lost_or_made(steps):
     low = [a for a, _ in steps]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gputuner.analysis import wear_steady
@@ -81,6 +81,7 @@ def test_long_pieces_are_looked_at_in_parts(monkeypatch):
     assert [s.unix_s for s in found] == [1000.0, 2000.0, 3000.0, 4000.0]
 
 
+@settings(deadline=None)
 @given(
     air=st.floats(10, 40),
     resistance=st.floats(0.05, 0.3),
