@@ -1,9 +1,11 @@
 """Batch finders side by side: ours, Lightning's BatchSizeFinder in both modes, accelerate's find_executable_batch_size.
 
 Run from the checkout: ``python tests/perf/batch_finders.py [--cap-gib 24] [--models resnet50,bert,edsr,ragged]``.
-Needs a card, pytorch-lightning and accelerate; prints Markdown. bf16 autocast and AdamW everywhere; the cap is torch's
-``set_per_process_memory_fraction``. Each peer runs in a process of its own and tells its own time, start left out. The
-ragged model is searched by the peers with batches as they come, as they would be, and by ours at the stated longest.
+Needs a card, pytorch-lightning and accelerate; prints Markdown. A model takes up to ten minutes; ``--stage peers`` and
+``--stage ours`` are the halves of its table, each with the true limit. bf16 autocast and AdamW everywhere; the cap is
+torch's ``set_per_process_memory_fraction``. Each peer runs in a process of its own and tells its own time, start left
+out. The ragged model is searched by the peers with batches as they come, as they would be, and by ours at the stated
+longest.
 """
 
 import argparse
@@ -97,16 +99,16 @@ def true_limit(name, gib):
 
 
 def survives(name, gib, size):
-    """Whether 200 steps with batches as they come run at ``size``, one evaluation pass in between."""
+    """Whether 200 steps run at ``size``, an evaluation pass in between; the ragged model's batches are as they come."""
     cap(gib)
     steps = Steps(name, drawn=True)
     try:
-        steps.run(size, SOAK_STEPS // 2, fresh=True)
+        steps.run(size, SOAK_STEPS // 2, fresh=name == "ragged")
         steps.model.eval()
         with steps.torch.no_grad(), steps.torch.autocast("cuda", steps.torch.bfloat16):
             steps.loss(steps.model, steps.made(size))
         steps.model.train()
-        steps.run(size, SOAK_STEPS // 2, fresh=True)
+        steps.run(size, SOAK_STEPS // 2, fresh=name == "ragged")
     except steps.torch.OutOfMemoryError:
         return {"survives": False}
     return {"survives": True}
@@ -198,7 +200,7 @@ def ours(name, gib, limit_only):
     """Our own: seconds from the first trial, and from the command, to the last answer."""
     from gputuner.assembly.setup import open_setup
     from gputuner.experiments.batch import Batch
-    from gputuner.model.events import PointMeasured, StepFinished, StepStarted, Warned
+    from gputuner.model.events import PointMeasured, RunFinished, StepFinished, StepStarted, Warned
 
     spec = Batch(
         recipe=f"{HERE / 'finder_recipes.py'}:{name}", folder=str(HERE), precision="bf16", limit_only=limit_only,
@@ -209,8 +211,11 @@ def ours(name, gib, limit_only):
     with closing(open_setup(data_dir=data_dir, memory_cap_bytes=int(gib * 2**30))) as setup:
         run = setup.start(spec, (setup.select(None, for_experiment=True)[0],))
         for event in run:
-            if isinstance(event, StepStarted | StepFinished | Warned):
-                said = {key: getattr(event, key, None) for key in ("label", "params", "result", "message", "code")}
+            if isinstance(event, StepStarted | StepFinished | Warned | RunFinished):
+                said = {
+                    key: getattr(event, key, None)
+                    for key in ("label", "params", "result", "message", "code", "error_text")
+                }
                 print(f"{(event.t_ns - begun) / 1e9:.1f} s {event.kind} {said}", file=sys.stderr, flush=True)
             if isinstance(event, StepStarted):
                 trials, first_ns = trials + 1, first_ns or event.t_ns
@@ -240,26 +245,44 @@ def row(*cells):
     print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
-def table(name, gib):
-    """All of one model."""
+def table(name, gib, stage):
+    """All of one model, or one half of it."""
     limit = child("--run", "limit", name, gib)
     print(f"\n**{name}**, capped to {gib:g} GiB: true limit {limit}\n", flush=True)
-    print("| finder | answer | seconds | trials | 200 steps |\n|---|---|---|---|---|")
-    for peer in PEERS:
+    print("| finder | answer | seconds | trials | 200 steps |\n|---|---|---|---|---|", flush=True)
+    soaked = {}
+
+    def after(size):
+        """What 200 steps at ``size`` say, run once."""
+        if size is not None and size not in soaked:
+            soaked[size] = child("--run", "survives", name, gib, size)
+        return soaked.get(size, {})
+
+    for peer in PEERS if stage != "ours" else ():
         found = child("--run", peer, name, gib)
-        after = child("--run", "survives", name, gib, found["batch"]) if "batch" in found else {}
-        row(peer, found.get("batch", found), f"{found.get('seconds', 0):.1f}", found.get("trials"), after)
+        row(peer, found.get("batch", found), f"{found.get('seconds', 0):.1f}", found.get("trials"),
+            after(found.get("batch")))  # fmt: skip
+    if stage == "peers":
+        return
     for limit_only in (True, False):
         found = child("--run", "ours", name, gib, int(limit_only))
-        after = child("--run", "survives", name, gib, found["safe"]) if "safe" in found else {}
         seconds = f"{found.get('seconds', 0):.1f}, with process starts {found.get('with_start_s', 0):.1f}"
         answers = {key: found.get(key) for key in ("limit", "safe", "fastest", "error") if key in found}
-        row("ours, limit alone" if limit_only else "ours", answers, seconds, found.get("trials"), after)
+        row("ours, limit alone" if limit_only else "ours", answers, seconds, found.get("trials"),
+            after(found.get("safe")))  # fmt: skip
     if "batch" in limit and "fastest" in found:
-        sizes = sorted({max(1, round(limit["batch"] * 2 ** (-k / 2))) for k in range(9)} | {found["fastest"]})
-        rates = child("--run", "sweep", name, gib, *sizes)
-        best = max(rates, key=lambda size: rates[size])
-        print(f"\nrates: {rates}; best {best}; ours {rates[str(found['fastest'])] / rates[best]:.4f} of it", flush=True)
+        _swept(name, gib, limit["batch"], found["fastest"])
+
+
+def _swept(name, gib, limit, ours):
+    """Rates from the limit down, and what ours has of the best."""
+    sizes = sorted({max(1, round(limit * 2 ** (-k / 2))) for k in range(9)} | {ours})
+    rates = child("--run", "sweep", name, gib, *sizes)
+    if "error" in rates:
+        print(f"\nrates: {rates}", flush=True)
+        return
+    best = max(rates, key=lambda size: rates[size])
+    print(f"\nrates: {rates}; best {best}; ours {rates[str(ours)] / rates[best]:.4f} of it", flush=True)
 
 
 def main():
@@ -268,10 +291,11 @@ def main():
     parser.add_argument("--run", nargs="+", default=None)
     parser.add_argument("--cap-gib", type=float, default=24.0)
     parser.add_argument("--models", default="resnet50,bert,edsr,ragged")
+    parser.add_argument("--stage", choices=("all", "peers", "ours"), default="all")
     options = parser.parse_args()
     if options.run is None:
         for name in options.models.split(","):
-            table(name, options.cap_gib)
+            table(name, options.cap_gib, options.stage)
         return
     what, name, gib, *rest = options.run
     parts = {

@@ -124,6 +124,7 @@ def main() -> int:
     options.add_argument("--minutes", type=float, default=MINUTES)
     options.add_argument("--simulate", default="")
     options.add_argument("--python", default=None)
+    options.add_argument("--gpu", default=None)
     asked = options.parse_args()
     if asked.report is not None:
         return _report(asked.report, asked.mode)
@@ -137,13 +138,13 @@ def main() -> int:
         spec = Contend(jobs=jobs, matrix=True, modes=(asked.mode,), fixed_batch=True, minutes=asked.minutes)
     simulate = (asked.simulate,) if asked.simulate else ()
     with closing(open_setup(simulate=simulate, data_dir=asked.out, python=asked.python)) as setup:
-        return _perform(setup, spec)
+        return _perform(setup, spec, asked.gpu)
 
 
-def _perform(setup: Setup, spec: Any) -> int:
+def _perform(setup: Setup, spec: Any, gpu: str | None) -> int:
     begun = time.monotonic()
     first_ns = last_ns = 0
-    for event in setup.start(spec, setup.select(None, for_experiment=True)):
+    for event in setup.start(spec, setup.select(gpu, for_experiment=True)):
         first_ns, last_ns = first_ns or event.t_ns, event.t_ns
         match event:
             case PointMeasured(point=point) if "mix" in point.params:

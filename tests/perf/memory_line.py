@@ -14,6 +14,7 @@ import tempfile
 
 MODELS = "resnet50,bert,edsr,gpt,lstm,llm"
 FORMATS = "fp32,bf16"
+"""The LSTM has no BF16 on a card: FP16 takes its place."""
 GIB = 2**30
 
 
@@ -59,7 +60,7 @@ def main():
         "| training | format | limit | size | predicted, GiB | measured, GiB | error |\n|---|---|---|---|---|---|---|"
     )
     for model in chosen.models.split(","):
-        for precision in chosen.formats.split(","):
+        for precision in chosen.formats.replace("bf16", "fp16" if model == "lstm" else "bf16").split(","):
             document = asked(model, precision, options)
             cells = [document["failed"]] if "failed" in document else compared(document)
             print(f"| {' | '.join(map(str, [model, precision, *cells]))} |", flush=True)

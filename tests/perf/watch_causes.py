@@ -35,7 +35,7 @@ def main() -> None:
     print("| script | named | right | shares | signs |\n|---|---|---|---|---|")
     for name, right in RIGHT.items():
         told = _watched(name, asked.seconds, asked.python, asked.gpu)
-        own = next(part["cause"] for part in told["parts"] if part["cause"] not in ("shared", "unknown"))
+        own = next((part["cause"] for part in told["parts"] if part["cause"] not in ("shared", "unknown")), "")
         wrong += told["cause"] not in right and own not in right
         sure = "" if told["sure"] else " (likely)"
         mark = "yes" if told["cause"] in right else f"behind others: {own}" if own in right else "**no**"

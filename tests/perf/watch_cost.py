@@ -1,11 +1,14 @@
 """What our hooks cost a training: the same steps with the hooks noting and switched off, in turn, in one process.
 
-``python -m tests.perf.watch_cost [--blocks 60]``: starts itself again with the hooks in its environment. A model with
-steps of about 5 ms on one thread of the processor, fed by a DataLoader. Blocks of steps alternate A B B A …; switched
-off the hooks still are called and return at once. Times are processor times, so that others on the machine disturb
-little; of a block the lower quartile counts, which no written line falls into: what a line takes is told apart. Prints
-the paired ratio with its 95 % interval, the difference in µs per step, and what starting Python and importing torch
-take with and without us.
+``python -m tests.perf.watch_cost [--blocks 60] [--device cuda]``: starts itself again with the hooks in its
+environment. A model with steps of about 5 ms on one thread of the processor, fed by a DataLoader. Blocks of steps
+alternate A B B A …; switched off the hooks still are called and return at once. Times are processor times, so that
+others on the machine disturb little; of a block the lower quartile counts, which no written line falls into: what a
+line takes is told apart. Prints the paired ratio with its 95 % interval, the difference in µs per step, and what
+starting Python and importing torch take with and without us.
+
+On a card the time of a step is wall time, each step waited for, of a wider model that keeps the card busy for some
+milliseconds; the hooks' events and their look at the card's queue are then part of what is measured.
 """
 
 import argparse
@@ -23,6 +26,8 @@ from gputuner.analysis.statistics import paired_ratio
 from gputuner.workloads.observed.environment import FOLDER, injected
 
 WIDTH, BATCH, LAYERS = 320, 80, 4
+CARD_WIDTH, CARD_BATCH = 4096, 4096
+"""On a card: some milliseconds a step in TF32."""
 STEPS = 16
 """Steps of a block, of which the lower quartile counts: what disturbs a step makes it longer."""
 STARTS = 15
@@ -32,22 +37,24 @@ def main() -> None:
     """Start with the hooks, measure, print."""
     options = argparse.ArgumentParser()
     options.add_argument("--blocks", type=int, default=60)
-    blocks = options.parse_args().blocks
+    options.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    asked = options.parse_args()
+    blocks = asked.blocks
     if FOLDER not in os.environ:
         with tempfile.TemporaryDirectory() as folder:
             environment = injected(os.environ, folder) | {"OMP_NUM_THREADS": "1"}
-            command = [sys.executable, "-m", "tests.perf.watch_cost", "--blocks", str(blocks)]
+            command = [sys.executable, "-m", "tests.perf.watch_cost", "--blocks", str(blocks), "--device", asked.device]
             raise SystemExit(subprocess.run(command, env=environment, check=False).returncode)
-    _steps(blocks)
+    _steps(blocks, asked.device)
     for name, code in (("start of Python", "pass"), ("with torch", "import torch")):
         _starts(name, code, STARTS if code == "pass" else 5)
 
 
-def _steps(blocks: int) -> None:
+def _steps(blocks: int, device: str) -> None:
     import torch
 
     watch = next(each for each in gc.get_objects() if type(each).__name__ == "Watch")
-    steps = _training(torch)
+    steps = _training(torch, device)
     for _ in range(10 * STEPS):
         next(steps)
     noting: list[float] = []
@@ -75,23 +82,31 @@ def _written(watch) -> float:
     return time.thread_time() - began
 
 
-def _training(torch) -> Iterator[float]:
-    """Processor seconds of each step, without end."""
+def _training(torch, device: str) -> Iterator[float]:
+    """Seconds of each step, without end: of the processor, or on a card of the clock on the wall."""
+    card = device == "cuda"
     torch.manual_seed(0)
-    layers = [layer for _ in range(LAYERS) for layer in (torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU())]
-    model = torch.nn.Sequential(*layers)
+    torch.set_float32_matmul_precision("high" if card else "highest")
+    width, batch = (CARD_WIDTH, CARD_BATCH) if card else (WIDTH, BATCH)
+    layers = [layer for _ in range(LAYERS) for layer in (torch.nn.Linear(width, width), torch.nn.ReLU())]
+    model = torch.nn.Sequential(*layers).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     data = torch.utils.data.TensorDataset(torch.randn(BATCH * 200, WIDTH))
     loader = torch.utils.data.DataLoader(data, batch_sampler=[list(range(BATCH))] * 200, collate_fn=_collate)
+    standing = torch.randn(batch, width, device=device)  # on a card the loader only delivers, so that the host is quick
+    now = time.perf_counter if card else time.thread_time
     while True:
         batches = iter(loader)
         for _ in range(200):
-            began = time.thread_time()
-            loss = model(next(batches)).square().mean()
+            began = now()
+            fed = next(batches)
+            loss = model(standing if card else fed).square().mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            yield time.thread_time() - began
+            if card:
+                torch.cuda.synchronize()
+            yield now() - began
 
 
 def _collate(samples):
