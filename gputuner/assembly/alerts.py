@@ -94,7 +94,7 @@ class Announcer:
         plan: AlertPlan,
         origin: Origin,
         say: Say,
-        notify: Callable[[str, str], None] | None = None,
+        notify: Callable[[str, str], object] | None = None,
     ) -> None:
         """``say`` is told in a sentence what went wrong, from any thread; ``notify(title, text)`` tells the desktop."""
         self._book = book
@@ -270,11 +270,15 @@ def standing(book: AlertBook) -> Standing:
     return Standing(way=way, teller=held[0].pid if held else None)
 
 
-def watch_of(book: AlertBook, cards: Iterable[CardInfo]) -> AlertWatch:
-    """The rules of the plan over these cards, with readings as often as the user's preferences say."""
+def rates_of(book: AlertBook) -> Rates:
+    """How often the user wants the cards read."""
     preferences = load_preferences(paths(book.data_dir).preferences).preferences
-    rates = Rates(fast_hz=preferences.fast_hz, slow_s=preferences.slow_s)
-    return AlertWatch(book.watched()[0].rules, cards, rates)
+    return Rates(fast_hz=preferences.fast_hz, slow_s=preferences.slow_s)
+
+
+def watch_of(book: AlertBook, cards: Iterable[CardInfo]) -> AlertWatch:
+    """The rules of the plan over these cards."""
+    return AlertWatch(book.watched()[0].rules, cards, rates_of(book))
 
 
 def hook_log(book: AlertBook) -> Path:

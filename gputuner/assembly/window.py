@@ -12,6 +12,8 @@ from gputuner.analysis.regression import Key, stored_spread
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw
 from gputuner.assembly import feeds, tries
+from gputuner.assembly.alerts import AlertBook
+from gputuner.assembly.alerts_window import WindowAlerts
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.assembly.supply import draws_of
@@ -57,6 +59,7 @@ class WindowPorts:
         self._setup = setup
         self._preferences = paths(setup.data_dir).preferences
         self._queue = WindowQueue(setup)
+        self._alerts = WindowAlerts(AlertBook(setup.data_dir), setup.origin)
 
     @property
     def feed(self) -> Feed:
@@ -97,6 +100,11 @@ class WindowPorts:
     def queue(self) -> WindowQueue:
         """The job queue of the data folder."""
         return self._queue
+
+    @property
+    def alerts(self) -> WindowAlerts:
+        """The user's alerts."""
+        return self._alerts
 
     @property
     def questions(self) -> Mapping[str, type[object]]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gputuner.cli import crash, document, results
-from gputuner.cli.alerts_view import alert_document, telling
 from gputuner.cli.again import advise_command, try_command
+from gputuner.cli.alerts_view import alert_document, telling
 from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output

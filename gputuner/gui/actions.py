@@ -68,6 +68,8 @@ class Actions:
         self._add(_("Pause or resume the pictures"), "Ctrl+P", window.monitor.toggle_pause)
         self._add(_("Start or stop recording"), "Ctrl+R", window.conductor.toggle_recording)
         self._add(_("Leave the replay"), "Ctrl+L", window.conductor.back_to_live)
+        self._add(_("Alerts: see and set"), "Ctrl+Shift+A", window.open_alerts)
+        self._add(_("Alerts: try hook and notification"), "Ctrl+Alt+A", window.conductor.alerts.try_out)
         for number, seconds in enumerate(SPANS_S, start=1):
             words = _("Show the last {span}").format(span=span_words(seconds))
             self._add(words, f"Alt+{number}", lambda seconds=seconds: window.monitor.show_span(seconds))

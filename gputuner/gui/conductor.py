@@ -6,6 +6,7 @@ from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from gputuner.gui.alert_desk import AlertDesk
 from gputuner.gui.desk import Desk
 from gputuner.gui.elsewhere import Elsewhere
 from gputuner.gui.live import Live
@@ -61,6 +62,7 @@ class Conductor(QObject):
         self.others = Others(ports, self.background, "bench", self)
         self.draws = Draws(ports, self.background, self)
         self.elsewhere = Elsewhere(ports, self.background, self)
+        self.alerts = AlertDesk(ports.alerts, ports.feed, self.live, self.background, self)
         self.trying = TryDesk(ports, self.background, self)
         runs = (self.tuning, *self.asking.values(), self.benching, self.contending, self.power, self.cooling)
         self.desks = (*runs, self.trying)
@@ -183,6 +185,7 @@ class Conductor(QObject):
             run.wait(CLOSE_WAIT_MS)
         self._second.stop()
         self.queue.follow(False)
+        self.alerts.close()
         self.live.leave()
         if self.replaying:
             self.feed.close()

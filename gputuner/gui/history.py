@@ -106,6 +106,16 @@ class Span:
     limiter: Limiter | None
 
 
+@dataclass(frozen=True, slots=True)
+class AlertTold:
+    """What one of the user's alerts told: when (s of the feed's clock), its name, the sentence, whether it is over."""
+
+    t_s: float
+    name: str
+    text: str
+    over: bool
+
+
 class History:
     """The drawn past of one card, in seconds of the feed's clock."""
 
@@ -113,6 +123,7 @@ class History:
         self.tracks: dict[Quantity, Track] = {quantity: Track() for quantity in DRAWN}
         self.gaps: list[Gap] = []
         self.xids: list[XidSeen] = []
+        self.alerts: list[AlertTold] = []
         self._limits = Track()
         self.last_s: float | None = None
 
@@ -140,6 +151,10 @@ class History:
     def add_xid(self, xid: XidSeen) -> None:
         """Remember an XID error."""
         self.xids = [*self.xids[-199:], xid]
+
+    def add_alert(self, told: AlertTold) -> None:
+        """Remember what one of the user's alerts told."""
+        self.alerts = [*self.alerts[-199:], told]
 
     def spans(self, t0_s: float, t1_s: float) -> list[Span]:
         """The limiter over time as merged stretches between two times."""

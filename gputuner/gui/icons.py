@@ -133,11 +133,15 @@ _GLYPHS: dict[str, list[list[tuple[float, float]]]] = {
     "pause": [[(3, 2), (5, 2), (5, 10), (3, 10)], [(7, 2), (9, 2), (9, 10), (7, 10)]],
     "play": [[(3, 1.5), (10, 6), (3, 10.5)]],
     "stop": [[(2.5, 2.5), (9.5, 2.5), (9.5, 9.5), (2.5, 9.5)]],
+    "bell": [
+        [(6, 0.8), (8.4, 2.2), (9, 4), (9.2, 7), (10.8, 9), (1.2, 9), (2.8, 7), (3, 4), (3.6, 2.2)],
+        [(4.6, 9.8), (7.4, 9.8), (6.6, 11.4), (5.4, 11.4)],
+    ],
 }
 
 
 def glyph_icon(name: str, colour: str, size: int = 12) -> QIcon:
-    """The icon of a button: ``pause``, ``play``, ``stop`` or ``record``."""
+    """The icon of a button: ``pause``, ``play``, ``stop``, ``bell`` or ``record``."""
     pixmap, painter = _canvas(size)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))

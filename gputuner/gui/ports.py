@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw
+from gputuner.gui.alert_port import AlertPort
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
 from gputuner.model.events import Event, Outcome
@@ -327,6 +328,11 @@ class Ports(Protocol):
     @property
     def queue(self) -> QueuePort:
         """The job queue."""
+        ...
+
+    @property
+    def alerts(self) -> AlertPort:
+        """The user's alerts."""
         ...
 
     @property

@@ -13,6 +13,8 @@ from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import (
     AdviceGiven,
+    AlertCleared,
+    AlertRaised,
     CommandEnded,
     CommandSampled,
     CommandStarted,
@@ -72,6 +74,7 @@ class RunFacts:
     advice: tuple[Advice, ...] = ()
     questions: tuple[Question, ...] = ()
     warnings: list[Warned] = field(default_factory=lambda: [])
+    alerts: list[AlertRaised | AlertCleared] = field(default_factory=lambda: [])
     total_wavers: bool = False
     """The number of steps told with each step has changed: what is left of it is a guess."""
     finished: RunFinished | None = None
@@ -139,8 +142,8 @@ class RunFacts:
                 self._trace(event)
             case PointMeasured():
                 self.points.append(event.point)
-            case Warned():
-                self.warnings.append(event)
+            case Warned() | AlertRaised() | AlertCleared():
+                self._note(event)
             case AdviceGiven():
                 self._advise(event)
             case CommandStarted() | CommandSampled() | CommandEnded():
@@ -156,6 +159,12 @@ class RunFacts:
             if step.label == label:
                 return step.t0_ns * 1e-9, (self.t_ns if step.t1_ns is None else step.t1_ns) * 1e-9
         return None
+
+    def _note(self, event: Warned | AlertRaised | AlertCleared) -> None:
+        if isinstance(event, Warned):
+            self.warnings.append(event)
+        else:
+            self.alerts.append(event)
 
     def _watch(self, event: CommandStarted | CommandSampled | CommandEnded) -> None:
         match event:

@@ -32,6 +32,7 @@ from gputuner.gui.session_content import SessionContent
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import Choice, Theme, pick, qt_palette
 from gputuner.gui.try_desk import Tries
+from gputuner.gui.widgets.alert_panel import AlertPanel
 from gputuner.gui.widgets.hatch_strip import HatchStrip
 from gputuner.language import sentences
 from gputuner.language.words import _, set_language
@@ -93,6 +94,8 @@ class MainWindow(QMainWindow):
         conductor.opened.connect(self._show_content)
         conductor.trying.changed.connect(self._show_tries)
         self.held.changed.connect(self._show_tries)
+        conductor.alerts.changed.connect(self._show_alerts)
+        conductor.alerts.said.connect(self._said_of_alerts)
         conductor.done.connect(self._said_done)
         conductor.failed.connect(self._said_failed)
         for desk in conductor.desks:
@@ -132,16 +135,19 @@ class MainWindow(QMainWindow):
         layout.addLayout(right, 1)
         self.setCentralWidget(central)
         self.palette_panel = CommandPalette(central)
+        self.alert_panel = AlertPanel(self.theme, self.conductor.alerts, central)
         self.actions_.build()
         self.show_page(page)
         self.stack.setFocus()
         self._show_recording()
+        self._show_alerts()
         self.rebuilt.emit()
 
     def _make_pages(self) -> None:
         conductor = self.conductor
         self.monitor = MonitorPage(self.theme, conductor.live, lambda: conductor.feed.status(), conductor.elsewhere)
         self.monitor.record_wanted.connect(conductor.toggle_recording)
+        self.monitor.alerts_wanted.connect(self.open_alerts)
         self.monitor.live_wanted.connect(conductor.back_to_live)
         self.monitor.show_replayed(conductor.replaying)
         self.tune = TunePage(self.theme, self.ports.tune_spec, conductor.live, conductor.tune)
@@ -313,6 +319,18 @@ class MainWindow(QMainWindow):
     def open_palette(self) -> None:
         """Show the command palette."""
         self.palette_panel.open(self.actions_.entries)
+
+    def open_alerts(self) -> None:
+        """Show or hide what is raised and the form of the alerts."""
+        self.alert_panel.toggle()
+
+    def _show_alerts(self) -> None:
+        desk = self.conductor.alerts
+        self.monitor.show_alerts(desk.lines, broken=desk.error is not None)
+        self.alert_panel.refresh()
+
+    def _said_of_alerts(self, words: str) -> None:
+        self.alert_panel.say(words)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Session files may be dropped on the window."""

@@ -207,6 +207,12 @@ def trouble(code: str, **params: object) -> str:
     return fill(_TROUBLE[code], params)
 
 
+def tried(code: str, *, hook: bool) -> str:
+    """What came of a test where nothing went wrong."""
+    ran = _("The command ran well.") if hook else _("No command is set.")
+    return _("Notifications: {way}. {command}").format(way=way(code), command=ran)
+
+
 def way(code: str) -> str:
     """How a notification reaches the user."""
     return _(WAYS[code])

@@ -7,7 +7,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -17,6 +17,7 @@ import numpy as np
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw, DrawSource
+from gputuner.engine.alerts import AlertWatch
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.loading import Loading
@@ -25,6 +26,7 @@ from gputuner.experiments.power import Power
 from gputuner.experiments.subject import BUILT_IN
 from gputuner.experiments.switches import Switching
 from gputuner.model.advice import Advice, Confidence, Gain, Question
+from gputuner.model.alerts import AlertChange, AlertPlan
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.events import (
@@ -754,6 +756,42 @@ class InMemoryQueue:
         self.asked.append(asked)
 
 
+class InMemoryAlerts:
+    """Alerts without a file; what is told is kept."""
+
+    def __init__(self) -> None:
+        self.acting = True
+        self.plan = AlertPlan()
+        self.error: Exception | None = None
+        self.told: list[AlertChange] = []
+        self.trials = 0
+        self.closed = 0
+
+    def listen(self, say: Callable[[str], None], tray: Callable[[str, str], None]) -> None:
+        self.say, self.tray = say, tray
+
+    def read(self) -> tuple[AlertPlan, Exception | None]:
+        return self.plan, self.error
+
+    def save(self, plan: AlertPlan) -> None:
+        if self.error is not None:
+            raise self.error
+        self.plan = plan
+
+    def watch(self, cards: Iterable[CardInfo]) -> AlertWatch:
+        return AlertWatch((), cards)
+
+    def tell(self, changes: Sequence[AlertChange], cards: Sequence[CardInfo]) -> None:
+        self.told += changes
+
+    def try_out(self) -> tuple[str, str]:
+        self.trials += 1
+        return "desktop", ""
+
+    def close(self) -> None:
+        self.closed += 1
+
+
 class InMemoryPorts:
     """Ports over invented data. ``runs`` are handed out one after the other; an exception among them is raised."""
 
@@ -769,6 +807,7 @@ class InMemoryPorts:
         self.power_spec: type[object] = Power
         self.cooling_spec: type[object] = Cooling
         self.queue = InMemoryQueue()
+        self.alerts = InMemoryAlerts()
         self.runs = list(runs)
         self.started: list[tuple[object, tuple[str, ...], bool]] = []
         self.recorded: list[tuple[str, ...]] = []

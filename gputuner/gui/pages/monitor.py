@@ -19,7 +19,7 @@ from gputuner.gui.widgets.chips import Chips
 from gputuner.gui.widgets.notice import Notice, NoticeLines
 from gputuner.gui.widgets.process_table import ProcessTable
 from gputuner.language import numbers, sentences
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 from gputuner.model.cards import CardState
 from gputuner.model.quantities import Tier
 from gputuner.telemetry.feed import FeedState, FeedStatus
@@ -40,6 +40,8 @@ class MonitorPage(QWidget):
 
     record_wanted = Signal()
     """The user wants to start or stop recording."""
+    alerts_wanted = Signal()
+    """The user wants to see or change the alerts."""
     live_wanted = Signal()
     """The user wants to leave the replay."""
 
@@ -56,6 +58,7 @@ class MonitorPage(QWidget):
         self._drawn_s = float("-inf")
         self._replayed = False
         self._said = ""
+        self._raised: tuple[str, ...] = ()
         self.current: str | None = None
         self.plots: MonitorPlots | None = None
         self._build()
@@ -112,16 +115,19 @@ class MonitorPage(QWidget):
         self.pause_button.clicked.connect(lambda _checked=False: self.toggle_pause())
         self.record_button = QPushButton()
         self.record_button.clicked.connect(self.record_wanted)
+        self.alerts_button = QPushButton()
+        self.alerts_button.clicked.connect(self.alerts_wanted)
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(self.chips, 1)
         top = Qt.AlignmentFlag.AlignTop
-        for button in (self.span_button, self.pause_button, self.record_button):
+        for button in (self.span_button, self.pause_button, self.record_button, self.alerts_button):
             button.setIconSize(QSize(12, 12))
             row.addWidget(button, 0, top)
         self._label_span()
         self._label_pause()
         self.show_recording(None)
+        self.show_alerts(())
         return row
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -206,6 +212,17 @@ class MonitorPage(QWidget):
             self.record_button.setText(_("Recording {time}").format(time=f"{whole // 60}:{whole % 60:02d}"))
             self.record_button.setIcon(glyph_icon("stop", self._theme.danger))
             self.record_button.setToolTip(_("Stop recording (Ctrl+R)"))
+
+    def show_alerts(self, raised: tuple[str, ...], broken: bool = False) -> None:
+        """Show what is raised: how many on the bell, the sentences above the head; ``broken``: alerts need a look."""
+        self._raised = raised
+        self.alerts_button.setText(str(len(raised)) if raised else "!" if broken else "")
+        self.alerts_button.setIcon(glyph_icon("bell", self._theme.danger if raised else self._theme.muted))
+        count = ngettext("{count} alert is raised", "{count} alerts are raised", len(raised)).format(count=len(raised))
+        words = count if raised else _("No alert is raised")
+        self.alerts_button.setToolTip(_("{what}; see and set alerts (Ctrl+Shift+A)").format(what=words))
+        self.alerts_button.setAccessibleName(words)
+        self._dirty = True
 
     def say(self, words: str) -> None:
         """Say a sentence once (a recording that failed); the next card chosen takes it away."""
@@ -297,7 +314,8 @@ class MonitorPage(QWidget):
         self.notice.say(title, more, button)
         held = standing(status, self._live.cards, self._live.now_ns)
         here = [item for item in held if not (title and item.card == self.current and item.code in CHOSEN_CARD)]
-        self.standing.say((*lines(here, self._live.cards), *self._users()))
+        raised = () if self._replayed else self._raised
+        self.standing.say((*raised, *lines(here, self._live.cards), *self._users()))
 
     def _users(self) -> tuple[str, ...]:
         """What other programs of ours do with the cards; looked for in the background, told as last known."""

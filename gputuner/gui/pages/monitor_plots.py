@@ -7,6 +7,7 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from gputuner.gui.alert_marks import alert_mark
 from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
 from gputuner.gui.pages.card_plots import arrange, name_for
@@ -215,4 +216,6 @@ class MonitorPlots(QWidget):
             t0 = xid.t_ns * 1e-9 - now_s
             if t0 > -span_s:
                 marks.append(Mark(t0_s=t0, t1_s=None, text=f"XID {xid.xid}"))
+        alerts = [told for told in card.history.alerts if told.t_s - now_s > -span_s]
+        marks += [alert_mark(told, now_s) for told in alerts]
         return marks

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gputuner.gui.alert_marks import alert_mark, alerts_told
 from gputuner.gui.others import Others
 from gputuner.gui.pages.bench_result import bench_result
 from gputuner.gui.pages.card_plots import arrange, name_for
@@ -140,6 +141,7 @@ class SessionDetail(QWidget):
         self._use_result(facts)
         self.result.show_facts(facts, now=True)
         told = dict.fromkeys(sentences.warning(w.code, w.params) for w in facts.warnings)
+        told |= dict.fromkeys(entry.text for entry in alerts_told(facts))
         self.warnings.say(_("Remarks of the run") if told else "", "\n".join(told))
         self.advice.show_advice(facts.advice, facts.questions, _("This session gave no advice"))
         self.show_tries()
@@ -291,7 +293,11 @@ class SessionOverview(QWidget):
         for row in (1, 2, 3):
             self._grid.setRowStretch(row, 1 if row <= 1 + shown // 2 else 0)
         self._limited.setVisible(not card.is_cpu)
+        started = content.facts.started
+        t0_s = started.t_ns * 1e-9 if started else 0.0
+        marks = [alert_mark(told, t0_s) for told in alerts_told(content.facts, card.uuid)]
         for name, (plot, quantities, factor) in self.plots.items():
+            plot.show_marks(marks)
             data = {}
             bands = {}
             for quantity in quantities:

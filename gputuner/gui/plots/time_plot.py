@@ -48,6 +48,10 @@ class Mark:
     t0_s: float
     t1_s: float | None
     text: str
+    hint: str = ""
+    """All that is to be said of it, where ``text`` is short."""
+    calm: bool = False
+    """Nothing to worry about."""
 
 
 PLACES = (0.02, 0.12, 0.22, 0.32, 0.42, 0.52, 0.6, 0.7)
@@ -311,15 +315,16 @@ class TimePlot(PictureFrame):
         self._marks = []
         for mark in marks:
             if mark.t1_s is None:
+                ink = self._theme.muted if mark.calm else self._theme.danger
                 item = pg.InfiniteLine(
                     pos=mark.t0_s,
                     angle=90,
                     movable=False,
-                    pen=pen(self._theme.danger, 1.2),
+                    pen=pen(ink, 1.2),
                     label=mark.text,
                     labelOpts={
                         "position": 0.1,
-                        "color": self._theme.danger,
+                        "color": ink,
                         "fill": self._theme.surface,
                         "anchors": [(0, 0.5), (1, 0.5)],
                     },
@@ -330,7 +335,7 @@ class TimePlot(PictureFrame):
                     (mark.t0_s, mark.t1_s), movable=False, brush=hatch, pen=pen(self._theme.line, 1)
                 )
                 item.setZValue(-5)
-            item.setToolTip(mark.text)
+            item.setToolTip(mark.hint or mark.text)
             self.plot.addItem(item, ignoreBounds=True)
             self._marks.append(item)
 

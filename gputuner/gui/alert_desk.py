@@ -1,0 +1,194 @@
+# pyright: standard
+"""The user's alerts behind bell and panel: judged with every tick of the cards, also while a page is hidden or a
+replay is shown. Outlives the pages."""
+
+from collections.abc import Callable, Sequence
+from time import monotonic
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QSystemTrayIcon
+
+from gputuner.gui.alert_port import AlertPort
+from gputuner.gui.history import AlertTold
+from gputuner.gui.icons import glyph_icon
+from gputuner.gui.live import Live
+from gputuner.gui.run_worker import Background
+from gputuner.language import alerts as words
+from gputuner.model.alerts import DEFAULT_RULES, AlertChange, AlertPlan
+from gputuner.model.cards import CardInfo
+from gputuner.telemetry.feed import Feed, Tick
+
+PLAN_S = 2.0
+"""Least time between two looks whether the alerts were changed, here or on the command line."""
+LOOK_MS = 1000
+TRAY_MS = 10_000
+TRAY_COLOUR = "#d55e00"
+
+
+class AlertDesk(QObject):
+    """Plan, what is raised, and what went wrong. Reading, storing and telling are done in the background."""
+
+    changed = Signal()
+    """Plan, raised alerts or ``error`` are new."""
+    said = Signal(str)
+    """What went wrong with the hook, or came of a test."""
+    _arrived = Signal(object)
+    _tray_wanted = Signal(str, str)
+
+    def __init__(
+        self, port: AlertPort, feed: Feed, live: Live, background: Background, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._port, self._feed, self._live, self._background = port, feed, live, background
+        self.plan = AlertPlan()
+        self.error: Exception | None = None
+        self._cards: dict[str, CardInfo] = {}
+        self._watch = port.watch(())
+        self._stop: Callable[[], None] | None = None
+        self._last: tuple[int, float] | None = None
+        self._reading = False
+        self._tray: QSystemTrayIcon | None = None
+        queued = Qt.ConnectionType.QueuedConnection
+        self._arrived.connect(self._take, queued)
+        self._tray_wanted.connect(self._show_tray, queued)
+        port.listen(self.said.emit, self._tray_wanted.emit)
+        self._look_timer = QTimer(self)
+        self._look_timer.setInterval(LOOK_MS)
+        self._look_timer.timeout.connect(self._look)
+        self._open = port.acting
+        self._read_s = float("-inf")
+        live.ticked.connect(self._read_if_due)
+        self._read_if_due()
+
+    @property
+    def acting(self) -> bool:
+        """Whether cards are watched: a replay is not."""
+        return self._port.acting
+
+    @property
+    def watching(self) -> bool:
+        """True while the cards are judged."""
+        return self._stop is not None
+
+    @property
+    def raised(self) -> tuple[AlertChange, ...]:
+        """What is raised now, oldest first."""
+        return self._watch.raised
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The raised ones in sentences."""
+        return tuple(words.told(change, self._title(change.card)) for change in self.raised)
+
+    def read(self) -> None:
+        """Read the plan, unless that is under way."""
+        if not self._reading:
+            self._reading, self._read_s = True, monotonic()
+            self._background.ask(self._port.read, self._planned, self._unread)
+
+    def save(self, plan: AlertPlan) -> None:
+        """Store a plan and use it."""
+
+        def stored(_nothing: object) -> None:
+            self._planned((plan, None))
+
+        self._background.ask(lambda: self._port.save(plan), stored, self._unread)
+
+    def take_usual(self) -> None:
+        """Switch the usual alerts on, where none is set."""
+        if not self.plan.rules:
+            self.save(AlertPlan(rules=DEFAULT_RULES, hook=self.plan.hook, notify=self.plan.notify))
+
+    def try_out(self) -> None:
+        """Run the hook and tell the desktop once; ``said`` tells what came of it."""
+
+        def told(answer: tuple[str, str]) -> None:
+            way, trouble = answer
+            self.said.emit(trouble or words.tried(way, hook=bool(self.plan.hook)))
+
+        self._background.ask(self._port.try_out, told, self._unread)
+
+    def close(self) -> None:
+        """Watch no more; idempotent."""
+        self._open = False
+        self._leave()
+        self._port.close()
+        if self._tray is not None:
+            self._tray.hide()
+
+    def _read_if_due(self) -> None:
+        """Driven by ticks, so that a hidden window keeps no timer for it."""
+        if self._open and monotonic() - self._read_s >= PLAN_S:
+            self.read()
+
+    def _planned(self, answer: tuple[AlertPlan, Exception | None]) -> None:
+        self._reading = False
+        plan, error = answer
+        if plan == self.plan and error == self.error:
+            return
+        self.plan, self.error = plan, error
+        if plan.active and self._open:
+            self._follow()
+        else:
+            self._leave()
+        self._tell(self._watch.follow(plan.rules, 0 if self._last is None else self._last[0]))
+        self.changed.emit()
+
+    def _unread(self, err: Exception) -> None:
+        self._reading = False
+        self.error = err
+        self.changed.emit()
+
+    def _follow(self) -> None:
+        if self._stop is None:
+            self._cards = {card.uuid: card for card in self._feed.cards()}
+            self._watch = self._port.watch(self._cards.values())
+            self._stop = self._feed.subscribe(self._arrived.emit)
+            self._look_timer.start()
+
+    def _leave(self) -> None:
+        if self._stop is not None:
+            self._stop()
+            self._stop = None
+        self._look_timer.stop()
+
+    @Slot(object)
+    def _take(self, tick: Tick) -> None:
+        if self._stop is None:  # still under way when we left
+            return
+        self._last = tick.t_ns, monotonic()
+        self._cards |= {card.uuid: card for card in tick.cards}
+        self._tell(self._watch.take(tick))
+
+    def _look(self) -> None:
+        self._read_if_due()  # also where no ticks come
+        if self._last is not None:
+            t_ns, read_s = self._last
+            self._tell(self._watch.look(t_ns + round((monotonic() - read_s) * 1e9)))
+
+    def _tell(self, changes: Sequence[AlertChange]) -> None:
+        if not changes:
+            return
+        for change in changes:
+            card = self._live.cards.get(change.card)
+            if card is not None and self._live.origin is self._feed.origin:
+                text = words.told(change, card.info.title)
+                card.history.add_alert(AlertTold(change.t_ns * 1e-9, change.rule.name, text, not change.raised))
+        cards = tuple(self._cards.values())
+        self._background.ask(lambda: self._port.tell(changes, cards), lambda _nothing: None, self._unread)
+        self.changed.emit()
+
+    def _title(self, uuid: str) -> str:
+        card = self._cards.get(uuid)
+        return card.title if card is not None else uuid
+
+    @Slot(str, str)
+    def _show_tray(self, title: str, text: str) -> None:
+        """By an icon in the tray, which takes no focus; without a tray the window's own lines must do."""
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        if self._tray is None:
+            self._tray = QSystemTrayIcon(QIcon(glyph_icon("bell", TRAY_COLOUR, 22)), self)
+        self._tray.show()
+        self._tray.showMessage(title, text, QSystemTrayIcon.MessageIcon.Warning, TRAY_MS)
