@@ -156,6 +156,8 @@ def _show(output: Output, found: "Wear", options: Options) -> None:
     output.heading(_("Ageing of the cooler"))
     for line in words.drift_lines(found):
         output.line(line)
+    if output.verbose and found.steady:
+        output.show(words.steady_table(found))
     advice, questions = wear_advice(found)
     if advice:
         results.show_advice(output, advice, model="", tries=None)
