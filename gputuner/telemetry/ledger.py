@@ -1,6 +1,7 @@
 """What is known of the watched cards, and what has been read of them since the last tick was sent."""
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 from gputuner.devices.packing import Packed, Swept
 from gputuner.model.cards import CardInfo
@@ -138,6 +139,16 @@ class Ledger:
                 watch.last_good_ns = t_ns
             elif watch.ready:
                 self._good(watch, t_ns, now_ns)
+
+    def told_often(self, cards: Sequence[str], rounds: Sequence[Sequence[int]], now_ns: int) -> None:
+        """As ``told``, for rounds of which the last time of each is its end."""
+        self.told(cards, rounds[0], now_ns)
+        gap_ns = round(self._gap_after_s * NS)
+        if any(later[-1] - earlier[0] > gap_ns for earlier, later in pairwise(rounds)):
+            for times in rounds:
+                self.told(cards, times, now_ns)
+        for card, t_ns in zip(cards, rounds[-1], strict=False):
+            self.watches[card].last_good_ns = t_ns
 
     def _good(self, watch: CardWatch, t_ns: int, now_ns: int) -> None:
         """The card told something."""

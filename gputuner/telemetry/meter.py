@@ -37,11 +37,17 @@ class Meter:
         if took_ns > self._worst_ns[kind]:
             self._worst_ns[kind] = took_ns
 
-    def swept(self, kind: str, times: Sequence[int]) -> None:
-        """Calls of this kind began at these times, each when the one before was over; the last time is the end (ns)."""
-        took_ns = tuple(map(sub, times[1:], times))
-        self._took_ns[kind].extend(took_ns)
-        self._worst_ns[kind] = max(self._worst_ns[kind], *took_ns)
+    def swept(self, kind: str, rounds: Iterable[Sequence[int]]) -> None:
+        """Rounds of calls of this kind.
+
+        Of each round the times (ns) at which its calls began, one when the one before was over, and at last the end.
+        """
+        recent, worst_ns = self._took_ns[kind], self._worst_ns[kind]
+        for times in rounds:
+            took_ns = tuple(map(sub, times[1:], times))
+            recent.extend(took_ns)
+            worst_ns = max(worst_ns, *took_ns)
+        self._worst_ns[kind] = worst_ns
 
     def sampled(self, card: str, t_ns: int) -> None:
         """The first card of a round was read at ``t_ns``."""

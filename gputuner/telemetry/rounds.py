@@ -84,7 +84,8 @@ class Rounds:
         self._calm: Joint | None = None
         """What a round does in which nothing but fast readings and XIDs is due; None if the next may be another."""
         self._calm_until_ns = 0
-        self._unsettled: list[tuple[tuple[str, ...], tuple[int, ...]]] = []
+        self._unsettled: list[tuple[int, ...]] = []
+        """When each card was read and when all were, by calm round."""
         self._round_ns = self._sent_ns = self._now_ns = now
         self._open = self._failing = False
         self._quiet_ns = round(min(QUIET_S, rates.hang_s / 4) * NS)
@@ -173,23 +174,24 @@ class Rounds:
     def _calm_round(self, joint: Joint, now: int) -> None:
         """Read all cards and send what they tell; what is only counted is put down for ``_settle``."""
         self._round = [joint]
+        self._meter.ticks += len(self._fast_jobs)
         swept = self._crew.make(joint, now)
         if not isinstance(swept, Swept):
-            self._meter.ticks += len(self._fast_jobs)
             self._swept(None)
             return
         self._open, self._sent_ns = False, now
-        self._unsettled.append((swept.cards, swept.times))
+        self._unsettled.append(swept.times)
         self._emit(PackedTick(now, (swept.packed,), None))
 
     def _settle(self, now: int) -> None:
         """Count what was read in calm rounds."""
-        for cards, times in self._unsettled:
-            self._meter.ticks += len(cards)
-            self._meter.swept(FAST, times)
-            self._meter.sampled(cards[0], times[0])
-            self._ledger.told(cards, times, now)
-        self._unsettled.clear()
+        if self._unsettled:
+            cards = [watch.info.uuid for watch in self._ready]
+            self._meter.swept(FAST, self._unsettled)
+            for times in self._unsettled:
+                self._meter.sampled(cards[0], times[0])
+            self._ledger.told_often(cards, self._unsettled, now)
+            self._unsettled.clear()
 
     def _plan(self, now: int) -> None:
         """Put into the round what is due, fast readings first."""
@@ -318,12 +320,13 @@ class Rounds:
     def _swept(self, read: Swept | None) -> None:
         """All cards were read in one go; if not, what is not stuck is asked one by one now."""
         if read is None:
+            self._settle(self._round_ns)
             self._calm = None
             jobs = [job for job in self._joint.parts if job.idle] if self._joint is not None else []
             self._round = [*self._round, *jobs]
             self._crew.ask(jobs, self._round_ns)
             return
-        self._meter.swept(FAST, read.times)
+        self._meter.swept(FAST, [read.times])
         self._ledger.swept(read, self._now_ns)
         self._reopen_pauses.reset()
 

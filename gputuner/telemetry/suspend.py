@@ -16,7 +16,7 @@ def suspended_ns() -> int:
 
 
 class Suspend:
-    """Looks for suspends of more than a second (the two clocks are not read at the very same time)."""
+    """Looks for suspends of more than a second; two clocks that are read one after the other may seem to go back."""
 
     def __init__(self, slept_ns: Callable[[], int] = suspended_ns) -> None:
         """Count from now on."""
@@ -30,5 +30,5 @@ class Suspend:
     def over_s(self) -> float | None:
         """How long the machine was suspended since this was asked last, in seconds; None if it was not."""
         slept_ns = self._slept()
-        gone_s, self._known_ns = (slept_ns - self._known_ns) / NS, slept_ns
+        gone_s, self._known_ns = (slept_ns - self._known_ns) / NS, max(slept_ns, self._known_ns)
         return gone_s if gone_s > 1.0 else None
