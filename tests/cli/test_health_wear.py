@@ -143,7 +143,7 @@ def test_a_cooler_that_ages_is_told_here_and_beside_advice(ageing, capsys):
     assert "1. The cooler has become worse" in out
     assert " K/W\n" not in out
     assert main(["health", "wear", "--data-dir", str(ageing), "--lang", "en", "--verbose"]) == 0
-    assert capsys.readouterr().out.count(" K/W\n") == 10
+    assert capsys.readouterr().out.count(" K/W\n") >= 10
     assert main(["health", "wear", "--data-dir", str(ageing), "--json"]) == 0
     body = json.loads(capsys.readouterr().out)
     (found,) = body["wear"]
