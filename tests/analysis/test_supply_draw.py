@@ -1,6 +1,7 @@
 """Sustained and highest watts out of traces whose answer is known."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gputuner.analysis.supply_draw import Seen, highest, seen_in
 
 S = 1_000_000_000
+DATA = Path(__file__).parents[1] / "data/analysis"
 
 
 def trace(*stretches: tuple[float, float], hz: float = 2.0):
@@ -67,3 +69,36 @@ def test_of_several_sessions_the_highest_counts_and_time_near_it_adds_up():
     assert best is not None
     assert (best.sustained_w, best.held_s, best.peak_w, best.session) == (400, 70, 470, "a")
     assert highest([]) is None
+
+
+@pytest.fixture(scope="module")
+def h200():
+    """A real H200 of 700 W at 10 Hz, 45 s of BF16 products, copies, FP32 products: times, average, instant, joules."""
+    rows = np.loadtxt(DATA / "power-h200.csv", delimiter=",", skiprows=1)
+    return (rows[:, 0] * S).astype(np.int64), rows[:, 1], rows[:, 2], rows[:, 3]
+
+
+def thinned(h200, start: int, step: int = 5) -> Seen:
+    t_ns, average, instant, _joules = (column[start::step] for column in h200)
+    seen = found(t_ns, average, peak=float(instant.max()))
+    assert seen is not None
+    return seen
+
+
+def test_what_a_real_card_sustained_is_what_its_energy_counter_says(h200):
+    t_s, joules = h200[0] / S, h200[3]
+    begins = t_s[t_s <= t_s[-1] - 15]
+    truth = np.max(np.interp(begins + 15, t_s, joules) - joules[: len(begins)]) / 15
+    for start in range(5):
+        seen = thinned(h200, start)
+        assert seen.sustained_w == pytest.approx(truth, rel=0.002)
+        assert seen.interval_s == pytest.approx(0.5)
+        assert 45 <= seen.held_s <= 65, "both products, no copy"
+
+
+def test_two_readings_a_second_miss_the_peaks_of_a_real_card(h200):
+    peaks = [thinned(h200, start).peak_w for start in range(5)]
+    highest_w = float(h200[2].max())
+    assert max(peaks) == pytest.approx(highest_w)
+    assert np.median(peaks) < 0.9 * highest_w
+    assert 1.2 < highest_w / thinned(h200, 0).sustained_w < 1.3, "within 100 ms already"

@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gputuner.assembly.control import simulated_control
 from gputuner.cli.app import main
+from gputuner.cli.control_total import _keep_all
+from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.model.control import Setting
+from gputuner.model.errors import DeviceError
 from gputuner.model.events import PointMeasured, RunFinished
 from gputuner.model.points import Conditions, Point
 from tests.devices.control_bench import GPU, OTHER, HelperBench, machine
@@ -204,3 +208,36 @@ def test_simulated_cards_share_too(capsys: pytest.CaptureFixture[str], tmp_path:
     out = capsys.readouterr()
     assert out.err.count("put back to") == 2
     assert Setting.POWER_LIMIT.value not in out.out
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_on_a_terminal_all_stay_or_all_go_back(there: Machine, monkeypatch: pytest.MonkeyPatch, keeps: bool) -> None:
+    """What is typed is another test's; here it is what becomes of several cards."""
+    monkeypatch.setattr("gputuner.cli.control_setting._interactive", lambda: True)
+    monkeypatch.setattr("gputuner.cli.control_total.confirmed", lambda _output: keeps)
+    assert there("set", "total-power", "900")[0] == 0
+    made = [wrote(1, 233), wrote(2, 200), wrote(0, 467)]
+    assert there.writes[:3] == made
+    assert sorted(there.writes[3:]) == ([] if keeps else [wrote(0, 500), wrote(1, 350), wrote(2, 250)])
+    assert [entry.kept for entry in there.bench.entries()] == ([True] * 3 if keeps else [])
+
+
+def test_a_card_that_cannot_be_kept_takes_the_others_back() -> None:
+    """A user's own change that was kept before stays what is gone back to."""
+    cards = SimulatedCards(("rtx-4090-48g", "rtx-3090"), SimulatedClock())
+    first, second = (card.uuid for card in cards.models)
+    control = simulated_control(cards)
+    control.set(first, Setting.POWER_LIMIT, (400.0,))
+    control.keep(first, Setting.POWER_LIMIT)
+    applied = [control.set(each, Setting.POWER_LIMIT, (250.0,), for_s=5.0) for each in (first, second)]
+    control.wait(1.0)
+    control.restore(second, Setting.POWER_LIMIT)
+    control.set(second, Setting.POWER_LIMIT, (250.0,), for_s=1.0)
+    control.wait(3.0)  # its time is over before it is kept
+    with pytest.raises(DeviceError) as refused:
+        _keep_all(control, applied)
+    assert refused.value.code == "control_not_held"
+    stands = {card.uuid: card.state(Setting.POWER_LIMIT) for card in control.show()}
+    assert (stands[first].now, stands[first].found) == ((400.0,), (450.0,))
+    assert stands[second].now == (350.0,)
+    control.close()

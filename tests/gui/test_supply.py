@@ -91,27 +91,20 @@ def test_it_is_copied_as_markdown_by_button_and_by_key(opened):
     assert "simulated" in view.markdown()
 
 
-def test_watts_that_were_not_measured_are_told_as_such(opened):
+def test_what_is_not_measured_or_cannot_be_read_is_told_and_the_form_still_answers(opened):
     limit = CardDraw(name="RTX 4090", source=DrawSource.LIMIT, sustained_w=450.0, peak_w=450.0, limit_w=450.0)
     _window, _page, view = opened(limit)
     assert "not measured" in view.said.text()
     view.form.psu.tell(300)
     assert view.headline.text().endswith("of the supply's rating"), "a limit calls for no advice"
-
-
-@pytest.mark.parametrize(
-    ("err", "told"),
-    [
-        (UsageError("supply_unknown_draw", "?", card="RTX 4090"), "Nothing tells the watts of RTX 4090"),
-        (StoreError("session_malformed", path="/x", message="not a database"), "/x"),
-    ],
-)
-def test_what_cannot_be_read_is_told_and_the_form_still_answers(opened, err, told):
-    _window, _page, view = opened(err)
-    assert told in view.said.text()
-    assert view.picture.isHidden()
-    assert not view.copy_button.isEnabled()
-    assert view.markdown() == ""
+    unknown = UsageError("supply_unknown_draw", "?", card="RTX 4090"), "Nothing tells the watts of RTX 4090"
+    broken = StoreError("session_malformed", path="/x", message="not a database"), "/x"
+    for err, told in (unknown, broken):
+        view._failed("GPU-4090", err)
+        assert told in view.said.text()
+        assert view.picture.isHidden()
+        assert not view.copy_button.isEnabled()
+        assert view.markdown() == ""
     view.form.watts.tell(350)
     assert view.plan is not None
     assert view.copy_button.isEnabled()
