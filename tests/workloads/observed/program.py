@@ -39,7 +39,7 @@ def run(
         script = folder / "program.py"
         script.write_text(code, encoding="utf-8")
     base = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | (environment or {})
-    base |= {"OMP_NUM_THREADS": "2", "CUDA_VISIBLE_DEVICES": ""}
+    base |= {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     told = subprocess.run(
         [sys.executable, "-W", warn, str(script), *arguments],
         env=injected(base, str(records)) if hooks else base,
