@@ -42,6 +42,8 @@ SPARE_S = 12.0
 SETTINGS = "uuid,power.limit,clocks.applications.graphics,clocks.max.sm,persistence_mode,compute_mode,ecc.mode.current"
 SHOWN = 30
 """Lines of a piece that the summary shows."""
+BESIDE = {"gputuner.contend/1": "train_throughput", "gputuner.cooling/1": "matmul_rate"}
+"""What a kind of document has many of and the summary leaves out."""
 
 
 @dataclass(slots=True)
@@ -135,7 +137,7 @@ class Day:
     def _piece(self, piece: Piece, longest_s: float) -> bool:
         words = piece.command(self._where, str(self._data), str(self._data))
         self._say(f"## {piece.name}: {' '.join(words[1:])}")
-        ended = self._performed(words, longest_s)
+        ended = self._performed(words, longest_s, piece)
         line: dict[str, Any] = {
             "piece": piece.name, "outcome": ended.outcome, "code": ended.code, "seconds": round(ended.seconds, 1),
             "command": words,
@@ -150,8 +152,8 @@ class Day:
             self._say(each)
         return ended.outcome == "done"
 
-    def _performed(self, words: Sequence[str], longest_s: float) -> Ended:
-        """Run it, say what it says at once, end it when its time is over."""
+    def _performed(self, words: Sequence[str], longest_s: float, piece: Piece) -> Ended:
+        """Run it, say what it says at once (a document is kept, not said), end it when its time is over."""
         begun = time.monotonic()
         process = subprocess.Popen(
             words, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -170,7 +172,10 @@ class Day:
         while process.poll() is None or any(thread.is_alive() for thread in threads) or not heard.empty():
             with contextlib.suppress(queue.Empty):
                 name, text = heard.get(timeout=0.2)
-                self._keep(name, text, said)
+                if name == "out":
+                    said.append(text)
+                if name == "err" or not piece.document:
+                    self._say(f"  {'! ' if name == 'err' else ''}{text.rstrip()}")
             if time.monotonic() < due:
                 continue
             if stepped == len(steps):  # somebody else holds its pipes
@@ -180,14 +185,8 @@ class Day:
             stepped += 1
             due = time.monotonic() + (steps[stepped][0] if stepped < len(steps) else KILL_S)
         code = process.poll()
-        outcome = "ended" if over else "done" if code == 0 else "failed"
+        outcome = "ended" if over else "done" if code in piece.good else "failed"
         return Ended(outcome, code, time.monotonic() - begun, "".join(said))
-
-    def _keep(self, name: str, text: str, said: list[str]) -> None:
-        if name == "out":
-            said.append(text)
-        if not text.startswith("{"):  # a document lies in the results
-            self._say(f"  {text.rstrip()}" if name == "out" else f"  ! {text.rstrip()}")
 
     def _say(self, text: str) -> None:
         print(text, flush=True)
@@ -207,8 +206,9 @@ class Day:
 
 def _hear(name: str, stream: "IO[str] | None", heard: "queue.Queue[tuple[str, str]]") -> None:
     assert stream is not None
-    for line in stream:
-        heard.put((name, line))
+    with stream:
+        for line in stream:
+            heard.put((name, line))
 
 
 def _send(process: "subprocess.Popen[str]", number: int) -> None:
@@ -249,7 +249,8 @@ def summary(document: dict[str, Any] | None) -> Iterator[str]:
         return
     warned = [each.get("code", each) if isinstance(each, dict) else each for each in document.get("warnings", [])]
     yield f"  {document.get('schema')}: {document.get('outcome')}, {len(document['points'])} points, warned {warned}"
-    for point in document["points"][:SHOWN]:
+    told = [point for point in document["points"] if point["metric"] != BESIDE.get(str(document.get("schema")))]
+    for point in told[:SHOWN]:
         params = " ".join(f"{name}={value}" for name, value in point["params"].items())
         flags = f" [{', '.join(point['flags'])}]" if point.get("flags") else ""
         yield f"  {point['metric']} {params}: {point['value']:.5g} {point['unit']}{flags}"[:180]
