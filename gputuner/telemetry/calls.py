@@ -3,7 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from gputuner.devices.packing import Swept
+from gputuner.devices.packing import Packed, Swept
+from gputuner.devices.protocol import CardSource
+from gputuner.model.cards import CardInfo
+from gputuner.model.quantities import Tier
+from gputuner.model.samples import CardProcesses, Sample, XidSeen
 
 T = TypeVar("T")
 
@@ -84,6 +88,39 @@ class Joint(Job[object]):
         self.value = self.error = None
 
 
-def one_by_one(_cards: Sequence[str], _t_ns: int) -> CardSweep | None:
-    """For a source that reads no cards in one go."""
+class Questions:
+    """What is asked of a source of cards, as calls that get the time at last.
+
+    Attributes:
+        read: one tier of one card, packed where the source can.
+        sweep: the fast tier of these cards in one go; None where they are to be read one by one.
+    """
+
+    def __init__(self, source: CardSource) -> None:
+        """A source need have neither ``read`` nor ``sweep`` nor ``reopen``."""
+        self._source = source
+        self.read: Callable[[str, Tier, int], Sample | Packed] = getattr(source, "read", source.sample)
+        self.sweep: Callable[[Sequence[str], int], CardSweep | None] = getattr(source, "sweep", _one_by_one)
+
+    def slow(self, card: str, t_ns: int) -> tuple[Sample | Packed, CardProcesses]:
+        """The slow tier and the process table of a card."""
+        return self.read(card, Tier.SLOW, t_ns), self._source.processes(card, t_ns)
+
+    def xids(self, _t_ns: int) -> tuple[XidSeen, ...]:
+        """XID errors."""
+        return self._source.xids()
+
+    def scan(self, _t_ns: int) -> tuple[CardInfo, ...]:
+        """The cards."""
+        return self._source.cards()
+
+    def reopen(self, _t_ns: int) -> tuple[CardInfo, ...]:
+        """The cards, once the library was opened anew."""
+        again = getattr(self._source, "reopen", None)
+        if callable(again):
+            again()
+        return self._source.cards()
+
+
+def _one_by_one(_cards: Sequence[str], _t_ns: int) -> CardSweep | None:
     return None

@@ -6,7 +6,7 @@ All state belongs to the thread of the crew that leads; a call that is stuck tou
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
@@ -14,8 +14,8 @@ from gputuner.devices.packing import Packed, Swept
 from gputuner.devices.protocol import CardSource
 from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Tier
-from gputuner.model.samples import CardProcesses, Sample, XidSeen
-from gputuner.telemetry.calls import CardSweep, Job, Joint, one_by_one
+from gputuner.model.samples import CardProcesses, Sample
+from gputuner.telemetry.calls import Job, Joint, Questions
 from gputuner.telemetry.crew import Crew
 from gputuner.telemetry.feed import Notice
 from gputuner.telemetry.hangs import Hangs
@@ -62,8 +62,7 @@ class Rounds:
     ) -> None:
         """Ask nothing yet."""
         self._source, self._emit, self._clock, self._suspend = source, emit, clock, Suspend(slept_ns)
-        self._read: Callable[[str, Tier, int], Sample | Packed] = getattr(source, "read", source.sample)
-        self._sweep_of: Callable[[Sequence[str], int], CardSweep | None] = getattr(source, "sweep", one_by_one)
+        self._questions = Questions(source)
         self._joint: Joint | None = None
         now = clock()
         self._ledger = Ledger(rates.fast_hz, self._tell, now)
@@ -206,7 +205,7 @@ class Rounds:
             for watch, job in self._fast_jobs:
                 if watch.retry_ns is None or watch.wants(now):
                     self._plan_fast(job)
-            self._put(XIDS, "", self._ledger.xids, self._call_xids)
+            self._put(XIDS, "", self._ledger.xids, self._questions.xids)
         else:
             self._round.append(joint)
             self._meter.ticks += len(self._fast_jobs)
@@ -225,11 +224,11 @@ class Rounds:
 
     def _all_at_once(self, now: int) -> Joint | None:
         """The job that reads all cards in one go; None if the source does not, or not all are to be asked now."""
-        xids = self._job(XIDS, "", self._ledger.xids, self._call_xids)
+        xids = self._job(XIDS, "", self._ledger.xids, self._questions.xids)
         jobs = [*(job for _, job in self._fast_jobs), xids]
         if not all(job.idle for job in jobs) or any(watch.retry_ns is not None for watch in self._ready):
             return None
-        sweep = self._sweep_of([watch.info.uuid for watch in self._ready], now)
+        sweep = self._questions.sweep([watch.info.uuid for watch in self._ready], now)
         if sweep is None:
             return None
         if self._joint is None or self._joint.sweep is not sweep:
@@ -237,7 +236,7 @@ class Rounds:
         return self._joint
 
     def _fast_job(self, uuid: str) -> Job[object]:
-        return self._job(FAST, uuid, self._fast_read, self._read, uuid, FAST)
+        return self._job(FAST, uuid, self._fast_read, self._questions.read, uuid, FAST)
 
     def _plan_fast(self, job: Job[object]) -> None:
         self._meter.ticks += 1
@@ -251,12 +250,12 @@ class Rounds:
         for watch in ready:
             uuid = watch.info.uuid
             if uuid in self._slow_owed and watch.wants(now) and not watch.failing:
-                self._put(SLOW, uuid, self._slow_read, self._call_slow, uuid)
+                self._put(SLOW, uuid, self._slow_read, self._questions.slow, uuid)
                 self._slow_owed.discard(uuid)
 
     def _plan_scan(self, now: int) -> None:
         if self._ledger.scan_due(now):
-            self._put(SCAN, "", self._scanned, self._call_scan)
+            self._put(SCAN, "", self._scanned, self._questions.scan)
 
     def _job(self, kind: str, card: str, take: Callable[[T], None], call: Callable[..., T], *told: str) -> Job[object]:
         """The job of this kind and card; made when first needed: ``call`` gets what it is ``told`` and the time."""
@@ -270,21 +269,6 @@ class Rounds:
         job = self._job(kind, card, take, call, *told)
         if job.asked_ns is None:
             self._round.append(job)
-
-    def _call_slow(self, card: str, t_ns: int) -> tuple[Sample | Packed, CardProcesses]:
-        return self._read(card, SLOW, t_ns), self._source.processes(card, t_ns)
-
-    def _call_xids(self, _t_ns: int) -> tuple[XidSeen, ...]:
-        return self._source.xids()
-
-    def _call_scan(self, _t_ns: int) -> tuple[CardInfo, ...]:
-        return self._source.cards()
-
-    def _call_reopen(self, _t_ns: int) -> tuple[CardInfo, ...]:
-        again = getattr(self._source, "reopen", None)
-        if callable(again):
-            again()
-        return self._source.cards()
 
     def _take(self, back: list[Job[object]]) -> None:
         called, hang_ns = self._meter.called, self._hang_ns
@@ -348,7 +332,7 @@ class Rounds:
         if self._reopen_ns is None:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)
         if now >= self._reopen_ns and all(job.idle for job in self._jobs.values()):
-            self._put(REOPEN, "", self._reopened, self._call_reopen)
+            self._put(REOPEN, "", self._reopened, self._questions.reopen)
 
     def _reopened(self, found: tuple[CardInfo, ...]) -> None:
         """The library was opened anew: ask every card once, now."""
