@@ -3,6 +3,7 @@
 replay is shown. Outlives the pages."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from time import monotonic
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -47,6 +48,7 @@ class AlertDesk(QObject):
         self._watch = port.watch(())
         self._stop: Callable[[], None] | None = None
         self._last: tuple[int, float] | None = None
+        self._since: dict[tuple[str, str, str], str] = {}
         self._reading = False
         self._tray: QSystemTrayIcon | None = None
         queued = Qt.ConnectionType.QueuedConnection
@@ -78,8 +80,9 @@ class AlertDesk(QObject):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The raised ones in sentences."""
-        return tuple(words.told(change, self._title(change.card)) for change in self.raised)
+        """The raised ones in sentences, with the time of the day at which they were raised."""
+        told = ((self._since.get(change.key, ""), change) for change in self.raised)
+        return tuple(f"{since}  {words.told(change, self._title(change.card))}" for since, change in told)
 
     def read(self) -> None:
         """Read the plan, unless that is under way."""
@@ -171,6 +174,7 @@ class AlertDesk(QObject):
         if not changes:
             return
         for change in changes:
+            self._since[change.key] = datetime.now().strftime("%H:%M:%S")
             card = self._live.cards.get(change.card)
             if card is not None and self._live.origin is self._feed.origin:
                 text = words.told(change, card.info.title)
