@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gputuner.analysis.supply_draw import CardDraw, DrawSource, Seen, highest, seen_in
+from gputuner.analysis.supply_draw import CardDraw, DrawSource, Seen, highest
+from gputuner.analysis.supply_trace import seen_in
 from gputuner.catalog import load
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import GputunerError, UsageError

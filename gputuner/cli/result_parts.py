@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from gputuner.advice.questions import command
 from gputuner.cli import results
 from gputuner.cli.again import advise_command, question_command
 from gputuner.cli.experiment import Finished
@@ -32,6 +31,8 @@ def show_judgement(output: Output, each: Finished, options: Options) -> None:
 
 def show_supply(output: Output, each: Finished, options: Options) -> None:
     """What to ask next once the card's watts were measured."""
+    from gputuner.advice.questions import command
+
     if each.found.points and not each.cards[0].is_cpu:
         asked = question_command(options, command(each.cards[0], "supply"))
         output.line()

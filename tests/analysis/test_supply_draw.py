@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gputuner.analysis.supply_draw import Seen, highest, seen_in
+from gputuner.analysis.supply_draw import Seen, highest
+from gputuner.analysis.supply_trace import seen_in
 
 S = 1_000_000_000
 DATA = Path(__file__).parents[1] / "data/analysis"
