@@ -230,8 +230,8 @@ class CollectorFeed:
         """The tick, with the gap that a restart left."""
         if not tick.samples:
             return tick
-        first = min(sample.t_ns for sample in tick.samples)
-        last, self._last_tick_ns = self._last_tick_ns, max(sample.t_ns for sample in tick.samples)
+        first = tick.samples[0].t_ns  # they are in order of time
+        last, self._last_tick_ns = self._last_tick_ns, tick.samples[-1].t_ns
         if self._broken:
             self._broken = False
             if last is not None:

@@ -17,6 +17,7 @@ __all__ = ["CardSeries", "LimitSpan", "SeriesSet", "conditions"]
 
 Floats = NDArray[np.float64]
 Times = NDArray[np.int64]
+Places = NDArray[np.int64]
 _VALUE, _MISSING = 1, 2
 """State of a cell; 0 is "not due in this row"."""
 
@@ -33,7 +34,8 @@ class LimitSpan:
 class CardSeries:
     """The last ``capacity`` rows of one card. Used from one thread.
 
-    Columns are twice as long as needed and are moved to the front when full, so that every view is one piece.
+    Columns are twice as long as needed and are moved to the front when full, so that every view is one piece. Where the
+    quantities of a row go is worked out once for all rows that hold the same ones.
     """
 
     def __init__(self, card: str, capacity: int = 7200) -> None:
@@ -41,42 +43,58 @@ class CardSeries:
         self.card = card
         self._capacity = capacity
         self._rows = 0
+        self._last_ns = 0
         self._t: Times = np.zeros(2 * capacity, np.int64)
-        self._values: dict[Quantity, Floats] = {}
-        self._states: dict[Quantity, NDArray[np.int8]] = {}
+        self._values: Floats = np.zeros((len(Quantity), 2 * capacity))  # the system gives memory to what is written
+        self._states: NDArray[np.int8] = np.zeros((len(Quantity), 2 * capacity), np.int8)
+        self._columns: dict[Quantity, int] = {}
+        self._placed: dict[tuple[Quantity, ...], Places] = {}
+        self._lacking: dict[tuple[Quantity, ...], Places] = {}
         self._reasons: dict[Quantity, Reason] = {}
         self._gaps: list[Gap] = []
 
     def append(self, sample: Sample) -> None:
         """Add a row; one that is older than the last is left out (it came too late)."""
-        if self._rows and sample.t_ns <= self._t[self._rows - 1]:
+        if self._rows and sample.t_ns <= self._last_ns:
             return
         if self._rows == 2 * self._capacity:
             self._move()
         row, self._rows = self._rows, self._rows + 1
-        self._t[row] = sample.t_ns
-        for states in self._states.values():
-            states[row] = 0
-        for quantity, value in sample.values.items():
-            self._column(quantity)[row] = value
-            self._states[quantity][row] = _VALUE
-        for quantity, reason in sample.missing.items():
-            self._reasons[quantity] = reason
-            if quantity in self._states:  # never read so far: no column for it
-                self._states[quantity][row] = _MISSING
+        self._t[row] = self._last_ns = sample.t_ns
+        if sample.values:
+            places = self._places(tuple(sample.values))
+            self._values[places, row] = tuple(sample.values.values())
+            self._states[places, row] = _VALUE
+        if sample.missing:
+            self._reasons.update(sample.missing)
+            self._states[self._known(tuple(sample.missing)), row] = _MISSING
 
     def _move(self) -> None:
         kept = slice(self._rows - self._capacity, self._rows)
-        for data in (self._t, *self._values.values(), *self._states.values()):
-            data[: self._capacity] = data[kept]
+        self._t[: self._capacity] = self._t[kept]
+        for column in self._columns.values():
+            self._values[column, : self._capacity] = self._values[column, kept]
+            self._states[column, : self._capacity] = self._states[column, kept]
+            self._states[column, self._capacity :] = 0
         self._rows = self._capacity
         self._gaps = [gap for gap in self._gaps if gap.t1_ns >= self._t[0]]
 
-    def _column(self, quantity: Quantity) -> Floats:
-        found = self._values.get(quantity)
+    def _places(self, quantities: tuple[Quantity, ...]) -> Places:
+        """The columns of these quantities; those that had none have one from now on."""
+        found = self._placed.get(quantities)
         if found is None:
-            found = self._values[quantity] = np.zeros(2 * self._capacity)
-            self._states[quantity] = np.zeros(2 * self._capacity, np.int8)
+            for quantity in quantities:
+                self._columns.setdefault(quantity, len(self._columns))
+            self._lacking.clear()  # one of them may have a column now
+            found = self._placed[quantities] = np.array([self._columns[quantity] for quantity in quantities])
+        return found
+
+    def _known(self, quantities: tuple[Quantity, ...]) -> Places:
+        """The columns of those of the quantities that have one (were read before)."""
+        found = self._lacking.get(quantities)
+        if found is None:
+            columns = [self._columns[quantity] for quantity in quantities if quantity in self._columns]
+            found = self._lacking[quantities] = np.array(columns, np.int64)
         return found
 
     def add_gap(self, gap: Gap) -> None:
@@ -86,18 +104,19 @@ class CardSeries:
     def _view(self, quantity: Quantity) -> tuple[Times, Floats, NDArray[np.int8]]:
         """Times, values and states of the last ``capacity`` rows, as views."""
         rows = slice(max(0, self._rows - self._capacity), self._rows)
-        return self._t[rows], self._column(quantity)[rows], self._states[quantity][rows]
+        column = self._columns[quantity]
+        return self._t[rows], self._values[column, rows], self._states[column, rows]
 
     def values(self, quantity: Quantity) -> tuple[Times, Floats]:
         """Times (ns, int64) and values (float64) of what was read, without what was missing; copies."""
-        if quantity not in self._values:
+        if quantity not in self._columns:
             return np.zeros(0, np.int64), np.zeros(0)
         times, values, states = self._view(quantity)
         return times[states == _VALUE], values[states == _VALUE]
 
     def drawn(self, quantity: Quantity, t0_ns: int = 0) -> tuple[Floats, Floats]:
         """Seconds since ``t0_ns`` and values for a plot (float64 each): NaN breaks the line where nothing was read."""
-        if quantity not in self._values:
+        if quantity not in self._columns:
             return np.zeros(0), np.zeros(0)
         times, values, states = self._view(quantity)
         due = states > 0
@@ -116,7 +135,7 @@ class CardSeries:
 
     def latest(self, quantity: Quantity, now_ns: int, at_most_s: float = 15.0) -> Reading:
         """The newest reading not older than ``at_most_s``, or the reason why there is none."""
-        if quantity in self._values:
+        if quantity in self._columns:
             times, values, states = self._view(quantity)
             due = np.flatnonzero(states)
             if len(due):

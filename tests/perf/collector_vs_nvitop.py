@@ -218,7 +218,7 @@ def report(label: str, found: Collected) -> None:
                 times.setdefault(sample.card, []).append(sample.t_ns)
     rates = [(len(t) - 1) / ((t[-1] - t[0]) / 1e9) for t in times.values()]
     fast, slow = last.fast_cost, last.slow_cost
-    print(f"{label}: {share:.2%} of one core, {(last.memory_bytes or 0) / 1e6:.1f} MB resident, over {age_s:.0f} s")
+    print(f"{label}: {share:.3%} of one core, {(last.memory_bytes or 0) / 1e6:.1f} MB resident, over {age_s:.0f} s")
     print(f"  reading its lines takes {found.listening:.3%} of one core where they are read")
     print(f"  fast tier {min(rates):.3f} … {max(rates):.3f} Hz per card, missed {last.missed_ticks} of {last.ticks}")
     if fast and slow:
@@ -232,6 +232,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--only-at-once", action="store_true", help="leave the recorded costs out")
     parser.add_argument("--nvitop", help="Python of an environment with nvitop 1.7.2")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="of nvitop's API")
+    parser.add_argument("--runs", type=int, default=1, help="how often each way is measured")
     given = parser.parse_args()
     recording = json.loads(RECORDING.read_text())
     print(
@@ -243,11 +245,15 @@ def main() -> None:
         base = {**os.environ, "MALLOC_ARENA_MAX": "2"}
         Scenario.from_recording(recording, 8, costs=False).write(path)
         env = {**base, **environment(path)}
-        for way in WAYS if given.nvitop else ():
+        for way in given.ways * given.runs if given.nvitop else ():
             found = collect(COLLECTOR, env, given.seconds, partial(Beside, given.nvitop, way, env))
             report("calls answer at once", found)
-            print(f"  nvitop's API, {WAYS[way]}: {found.beside:.2%} of one core, {found.beside_ticks} ticks or more")
-            print(f"  collector / nvitop: {found.share / found.beside:.2f}")
+            print(f"  nvitop's API, {WAYS[way]}: {found.beside:.3%} of one core, {found.beside_ticks} ticks or more")
+            both = (found.share + found.listening) / found.beside
+            print(
+                f"  collector / nvitop: {found.share / found.beside:.2f}; with the reading of its lines {both:.2f}",
+                flush=True,
+            )
         if not given.nvitop:
             report("calls answer at once", collect(COLLECTOR, env, given.seconds))
         if given.only_at_once:

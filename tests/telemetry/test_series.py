@@ -1,6 +1,8 @@
 """Ring buffers: views, gaps, newest values."""
 
 import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reason
@@ -83,3 +85,28 @@ def test_conditions_are_those_of_the_samples() -> None:
     for sample in samples:
         series.append(sample)
     assert series.conditions(3 * S, 12 * S) == conditions(samples, 3 * S, 12 * S)
+
+
+few = st.sampled_from([T, F, Quantity.ENERGY_J, Quantity.PSTATE])
+cells = st.dictionaries(few, st.floats(-1e6, 1e6) | st.sampled_from([Reason.ERROR, Reason.NOT_SUPPORTED]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), cells), max_size=30))
+def test_columns_hold_what_rows_say_one_by_one(rows: list[tuple[int, dict[Quantity, float | Reason]]]) -> None:
+    """Against a list of the rows that are in order, of which the last ones are kept."""
+    series = CardSeries("a", capacity=4)
+    kept: list[tuple[int, dict[Quantity, float | Reason]]] = []
+    for t_s, told in rows:
+        values = {name: cell for name, cell in told.items() if not isinstance(cell, Reason)}
+        series.append(row(t_s, values, {name: cell for name, cell in told.items() if isinstance(cell, Reason)}))
+        if not kept or t_s > kept[-1][0]:
+            kept.append((t_s, told))
+    for quantity in (T, F, Quantity.ENERGY_J, Quantity.PSTATE):
+        seen = [(t_s * S, told[quantity]) for t_s, told in kept[-4:] if quantity in told]
+        times, values = series.values(quantity)
+        assert list(zip(times.tolist(), values.tolist(), strict=True)) == [
+            (t_ns, cell) for t_ns, cell in seen if not isinstance(cell, Reason)
+        ]
+        _, drawn = series.drawn(quantity)
+        known = any(quantity in told and not isinstance(told[quantity], Reason) for _, told in kept)
+        assert not known or len(drawn) <= len(seen), "before a first value there is no column"
