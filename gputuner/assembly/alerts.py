@@ -108,13 +108,17 @@ class Announcer:
 
     @property
     def mine(self) -> bool:
-        """True if this program tells; takes over where the one that did has ended."""
+        """True if this program tells; takes over where the one that did has ended.
+
+        In a folder that cannot be written nobody can say who does, so every program does.
+        """
         if self._lock is None:
-            with contextlib.suppress(StoreError):
-                try:
-                    self._lock = CardLock(self._book.data_dir, LOCK, LOCK)
-                except CardBusy as error:
-                    self._holder = str(error.params.get("pid", ""))
+            try:
+                self._lock = CardLock(self._book.data_dir, LOCK, LOCK)
+            except CardBusy as error:
+                self._holder = str(error.params.get("pid", ""))
+            except StoreError:
+                return True
         return self._lock is not None
 
     @property

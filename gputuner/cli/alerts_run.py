@@ -20,7 +20,7 @@ from gputuner.language import sentences
 from gputuner.language.words import N_, _, ngettext
 from gputuner.model.alerts import AlertChange
 from gputuner.model.cards import CardInfo
-from gputuner.model.errors import ExitCode, UsageError
+from gputuner.model.errors import ExitCode, NoCard, UsageError
 from gputuner.model.events import Outcome
 from gputuner.telemetry.feed import FeedState
 
@@ -57,6 +57,8 @@ def run(
         if not plan.active:
             raise UsageError("alerts_none", "no alert is set")
         cards = setup.select(options.gpu, for_experiment=False)
+        if not any(rule.watches(card.uuid, processor=card.is_cpu) for rule in plan.active for card in cards):
+            raise NoCard("alerts_no_card", "no alert is about these cards")
         announcer = Announcer(book, plan, setup.origin, output.warn)
         try:
             watching = _Watching(output, setup, book, announcer, cards, named=options.gpu is not None)

@@ -89,6 +89,9 @@ ERRORS: dict[str, str] = {
     "alert_option": N_("{option} does not go with alerts on {name}."),
     "alert_no_hook": N_("Write the command of the hook after --, as in: alerts hook -- notify.sh --loud"),
     "alerts_none": N_("No alert is set; `gputuner --cli alerts on` takes the usual ones."),
+    "alerts_no_card": N_(
+        "No alert is about a card that is here (about the processor only those are that were set with --gpu cpu)."
+    ),
     "alerts_no_replay": N_("Alerts are about cards as they are now; leave --replay out."),
 }
 WARNINGS: dict[str, str] = {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gputuner.model.cards import CardState
+from gputuner.model.cards import CPU_CARD, CardState
 from gputuner.model.quantities import Quantity
 from gputuner.model.samples import Sample, XidSeen
 from gputuner.telemetry.feed import FeedState, Tick
@@ -106,6 +106,19 @@ def test_a_broken_file_is_one_sentence_with_exit_code_8(program: Program):
         assert len(refused.err.splitlines()) == 1
     document = json.loads(program("alerts", "list", "--json").out)
     assert document["error"]["code"] == "alerts_malformed"
+
+
+def test_alerts_that_are_about_no_card_here_are_told(program: Program):
+    program("alerts", "on")
+    processor = replace(CARD, uuid=CPU_CARD)
+    program.setup.known = (processor,)
+    refused = program("alerts", "run")
+    assert refused.code == 3
+    assert "--gpu cpu" in refused.err
+    program("alerts", "set", "temperature", "85", "--for", "0", "--name", "processor", "--gpu", "cpu")
+    sample = Sample(card=CPU_CARD, t_ns=NS, values={Quantity.CORE_TEMPERATURE_C: 90.0})
+    program.setup.feed = FeedInMemory((processor,), [Tick(t_ns=NS, samples=(sample,))], state=FeedState.ENDED)
+    assert "raised  processor" in program("alerts", "run").out
 
 
 def test_run_writes_a_line_for_each_and_a_document(program: Program):
