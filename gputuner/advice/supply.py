@@ -34,7 +34,7 @@ def supply_questions(plan: SupplyPlan, cards: tuple[CardInfo, ...], facts: Suppl
     """What would make the plan surer."""
     found: list[Question] = []
     by_uuid = {card.uuid: card for card in cards}
-    for draw in plan.draws:
+    for draw in {draw.uuid: draw for draw in plan.draws}.values():
         card = by_uuid.get(draw.uuid)
         if card is not None and not draw.measured:
             found.append(Question(id="supply_draw", card=card.uuid, command=command(card, "cooling")))
@@ -91,7 +91,11 @@ def _psu(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
     told |= {"rating": float(size.params["rating"]), "count": int(size.params["count"])}
     if left > 0:
         told["left_w"] = left
-        snippet = f"gputuner --cli control set total-power {left} --gpu all"
+        snippet = (
+            None
+            if any(draw.simulated for draw in plan.draws)
+            else f"gputuner --cli control set total-power {left} --gpu all"
+        )
     return [_made("supply.too_small", plan, told, evidence, weight=HOT, snippet=snippet)]
 
 

@@ -9,7 +9,7 @@ from gputuner.analysis.supply_draw import CardDraw, DrawSource, Seen, highest
 from gputuner.analysis.supply_trace import seen_in
 from gputuner.catalog import load
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.errors import GputunerError, UsageError
+from gputuner.model.errors import GputunerError, NoCard, UsageError
 from gputuner.model.quantities import Quantity
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.reader import SessionReader
@@ -25,7 +25,8 @@ def draws_of(data_dir: Path, cards: Sequence[CardInfo], origin: Origin, replay: 
     """The draw of each card; ``replay``: only this session tells.
 
     Raises:
-        UsageError: a card is the processor, or nothing tells its watts.
+        NoCard: a card is the processor.
+        UsageError: nothing tells the watts of one.
         StoreError: the session to replay cannot be read.
     """
     return [_draw_of(data_dir, card, origin, replay) for card in cards]
@@ -33,7 +34,7 @@ def draws_of(data_dir: Path, cards: Sequence[CardInfo], origin: Origin, replay: 
 
 def _draw_of(data_dir: Path, card: CardInfo, origin: Origin, replay: Path | None) -> CardDraw:
     if card.is_cpu:
-        raise UsageError("supply_needs_card", "sizing needs a card, or watts that are told")
+        raise NoCard("supply_needs_card", "sizing needs a card, or watts that are told")
     limit = card.number("power_limit_enforced_w") or card.number("power_limit_requested_w")
     simulated = origin is Origin.SIMULATED
     found = _seen_in_file(replay, card.uuid) if replay is not None else _stored(SessionLibrary(data_dir), card, origin)

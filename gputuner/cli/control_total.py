@@ -59,6 +59,8 @@ def share_out(
     hold_s = CONFIRM_S + SET_S * len(cards) if ask else asked.for_s
     applied = _set_all(output, control, sharing, hold_s)
     changed = [each for each in applied if each.changed]
+    if any(card.persistent is False for card in cards) and not options.simulate:
+        output.warn(_("Persistence mode is off: the driver forgets settings as soon as no program uses the card."))
     kept = False
     if asked.for_s is not None and changed:
         _hold(output, options, control, sharing.cards, asked.for_s)

@@ -112,7 +112,8 @@ def supply(
         context: streams and the way to the program.
 
     Raises:
-        UsageError: a value is out of range, or there is no card and no watts are told.
+        UsageError: a value is out of range.
+        NoCard: there is no card, and no watts are told.
     """
     from gputuner.analysis.supply_planned import planned
     from gputuner.catalog.supply import load_supply

@@ -105,6 +105,13 @@ def test_a_card_above_what_one_connector_carries():
     assert supply_advice(plan(drawn(600), cpu_w=100, rest_w=50), FACTS) == ()
 
 
+def test_equal_cards_are_asked_about_once():
+    sheet = drawn(source=DrawSource.SHEET)
+    assert ids(plan(sheet, sheet, sheet, cpu_w=100, rest_w=50))[1] == ["supply_draw"]
+
+
 def test_what_rests_on_a_simulated_card_says_so():
+    (small,) = supply_advice(plan(drawn(simulated=True), psu_w=600, cpu_w=100, rest_w=50), FACTS)
+    assert small.snippet is None, "no command for cards that are not there"
     (advice,) = supply_advice(plan(drawn(simulated=True), psu_w=1600, cpu_w=100, rest_w=50), FACTS)
     assert advice.origin is Origin.SIMULATED

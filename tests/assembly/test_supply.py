@@ -8,7 +8,7 @@ import pytest
 from gputuner.analysis.supply_draw import DrawSource
 from gputuner.assembly.supply import draws_of
 from gputuner.model.cards import CatalogMatch, Origin
-from gputuner.model.errors import UsageError
+from gputuner.model.errors import NoCard, UsageError
 from gputuner.model.events import RunFinished
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Reading
@@ -74,9 +74,9 @@ def test_without_sessions_the_limit_then_the_sheet(tmp_path):
     with pytest.raises(UsageError) as refused:
         draw(tmp_path, replace(LIMITED, readings={}))
     assert refused.value.code == "supply_unknown_draw"
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(NoCard) as none:
         draw(tmp_path, replace(LIMITED, uuid="cpu"))
-    assert refused.value.code == "supply_needs_card"
+    assert none.value.code == "supply_needs_card"
     assert not (tmp_path / "sessions").exists(), "looking makes nothing"
 
 

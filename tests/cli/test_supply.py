@@ -101,7 +101,7 @@ def test_a_card_with_a_session_is_sized_by_what_it_drew(
         (("--watts", "300", "--air-rise", "0"), 2),
         (("--watts", "300", "--circuit-volts", "inf"), 2),
         (("--watts", "300", "--hours", "25"), 2),
-        (("--gpu", "cpu"), 2),
+        (("--gpu", "cpu"), 3),
         (("--watts", "300", "--dry-run"), 2),
         (("--simulate", "no-such-card"), 2),
     ],
