@@ -186,11 +186,21 @@ class Contend:
         lab = Lab(course, pace, self.seed)
         lab.known.fixed_batch = self.fixed_batch
         built = tuple(asked.on(context, self.folder) for asked in self.asked())
+        ran, jobs = self, (*built, *command_jobs(self.commands))
         with suppress(RunEnds):
-            yield from self._measured(lab, (*built, *command_jobs(self.commands)))
+            yield from self._measured(lab, jobs)
+            if lab.refused.issuperset(self.modes):  # as the engine has told of each
+                ran = self._as_processes()
+                yield from ran._measured(lab, jobs)
         if built:
             refuse_nothing(course, replace(full_shape(context), subject=built[0].subject), batch=built[0].batch)
-        yield advised(course, command=self.command())
+        yield advised(course, command=ran.command())
+
+    def _as_processes(self) -> "Contend":
+        """The same where no way of sharing that was asked for can be had."""
+        return replace(
+            self, modes=("processes",), thread_percentages=(), priorities=(), mps_commands=False, users_mps=False
+        )
 
     def _measured(self, lab: Lab, jobs: tuple[Runnable, ...]) -> Plan:
         course = lab.course

@@ -370,8 +370,8 @@ def test_a_null_check_in_every_mode_asked_for(lab):
 
 def test_a_null_check_of_a_mode_that_cannot_be_had_tells_nothing_of_it(lab):
     told = run(lab, Contend(jobs=("resnet50:batch=32",), null=True, modes=("mps",)))
-    assert told.of("null_difference") == []
-    assert len(at_once(told)) == 1, "asked for once"
+    assert [p.params["mode"] for p in told.of("null_difference")] == ["processes"]
+    assert [step.mode for step in at_once(told)].count("mps") == 1, "asked for once"
 
 
 def test_two_commands_are_refused_where_they_cannot_be():
@@ -424,6 +424,16 @@ def test_the_command_that_asks_again_asks_the_same():
     assert Contend(jobs=("edsr",), count=3, modes=("mps",), thread_percentages=(30,)).command() == (
         "contend edsr --jobs 3 --mode mps --thread-percentage 30"
     )
+
+
+@pytest.mark.parametrize("more", [{}, {"thread_percentages": (60, 40)}])
+def test_where_no_way_that_was_asked_for_can_be_had_the_jobs_run_as_processes(lab, more):
+    """As the engine says of them; and what is to be asked next names no way that cannot be had."""
+    told = run(lab, Contend(jobs=("resnet50:batch=32",), count=2, modes=("mps",), **more))
+    assert {mix.mode for mix in mixes(told.points)} == {"processes"}
+    commands = " ".join(question.command for question in told.steps[-1].questions)
+    assert "--thread-percentage" not in commands
+    assert "--mode mps " not in f"{commands} "
 
 
 def test_on_a_processor_the_same_plan(lab):
