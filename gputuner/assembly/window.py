@@ -4,20 +4,23 @@ import os
 import secrets
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 from gputuner.analysis.regression import Key, stored_spread
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw
+from gputuner.analysis.wear import Wear
 from gputuner.assembly import feeds, tries
 from gputuner.assembly.alerts import AlertBook
 from gputuner.assembly.alerts_window import WindowAlerts
+from gputuner.assembly.knowledge import sheets
 from gputuner.assembly.offered import Offered, offered
 from gputuner.assembly.setup import Setup
 from gputuner.assembly.supply import draws_of
 from gputuner.assembly.watching import WatchedRun
+from gputuner.assembly.wear import wear_of
 from gputuner.assembly.window_queue import WindowQueue
 from gputuner.engine.in_turn import InTurn
 from gputuner.engine.locks import holders
@@ -26,6 +29,7 @@ from gputuner.experiments.batch import Batch
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.contention import Contend
 from gputuner.experiments.cooling import Cooling
+from gputuner.experiments.health import Health
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.power import Power
@@ -48,7 +52,7 @@ from gputuner.telemetry.replayed import ReplayFeed
 
 QUESTIONS = (Switching, Numerics, Loading)
 """What can be asked of a training beside its batch size."""
-SPECS = (Tune, Batch, Bench, Contend, Power, Cooling, *QUESTIONS)
+SPECS = (Tune, Batch, Bench, Contend, Power, Cooling, Health, *QUESTIONS)
 
 
 class WindowPorts:
@@ -95,6 +99,28 @@ class WindowPorts:
     def cooling_spec(self) -> type[Cooling]:
         """Its fields make the form of the page Cooling."""
         return Cooling
+
+    @property
+    def health_spec(self) -> type[Health]:
+        """Its fields make the form of the page Health."""
+        return Health
+
+    @property
+    def sold_names(self) -> Mapping[str, str]:
+        """Names of the cards of the catalogue, by id."""
+        return {card.id: card.name for card in sheets().values()}
+
+    def wear(self, card: str, told: Callable[[int, int], object], stop: Callable[[], bool]) -> Wear | None:
+        """The wear of a card from its stored sessions of this origin; None: there is none of it.
+
+        Raises:
+            WearStopped: ``stop`` said so.
+        """
+
+        def count(done: int, total: int) -> None:
+            told(done, total)
+
+        return wear_of(self._setup.sessions, card, origin=self._setup.origin, told=count, stop=stop)
 
     @property
     def queue(self) -> WindowQueue:

@@ -23,9 +23,6 @@ ABOUT = N_("Is the card sound, and the one that was sold? VRAM cold and hot, pro
 BURN_IN_HELP = N_("The two-hour protocol for a card that was just bought: longer, with load and rest by turns.")
 SOLD_AS = N_("What the seller called it: a card of the catalogue, such as rtx-4090-48g.")
 CERTIFICATE = N_("Write a certificate into this folder: a page to read and a JSON document, with a fingerprint.")
-MINUTES = 10.0
-SIMULATED_BURN_IN = 12.0
-"""A model of a card has no fault that shows seldom: the same stages in a tenth of their time."""
 
 
 def health(
@@ -51,12 +48,12 @@ def health(
     """
     from gputuner.cli import health_certificate, health_results
     from gputuner.experiments.health import Health
-    from gputuner.experiments.health_stages import BURN_IN_MINUTES
+    from gputuner.experiments.health_stages import BURN_IN_MINUTES, SIMULATED_BURN_IN_MINUTES, USUAL_MINUTES
 
     options.check(experiment=True)
     if sold_as:
         _known(sold_as)
-    usual = (SIMULATED_BURN_IN if options.simulate else BURN_IN_MINUTES) if burn_in else MINUTES
+    usual = (SIMULATED_BURN_IN_MINUTES if options.simulate else BURN_IN_MINUTES) if burn_in else USUAL_MINUTES
     spec = Health(
         minutes=usual if options.minutes is None else options.minutes,
         burn_in=burn_in,

@@ -10,7 +10,14 @@ from PySide6.QtGui import QAction, QKeySequence
 
 from gputuner.gui.pages.monitor import SPANS_S
 from gputuner.gui.pages.monitor_numbers import span_words
-from gputuner.gui.picture_names import bench_titles, contention_titles, cooling_titles, question_titles, tune_titles
+from gputuner.gui.picture_names import (
+    bench_titles,
+    contention_titles,
+    cooling_titles,
+    health_titles,
+    question_titles,
+    tune_titles,
+)
 from gputuner.gui.questions import question_words
 from gputuner.gui.theme import Choice
 from gputuner.language.words import _
@@ -54,7 +61,7 @@ class Actions:
         window = self._window
         for number, (name, entry) in enumerate(window.navigation.entries.items(), start=1):
             words = _("Show {page}").format(page=entry.words)
-            self._add(words, f"Ctrl+{number}", lambda name=name: window.navigate(name))
+            self._add(words, f"Ctrl+{number % 10}", lambda name=name: window.navigate(name))
         asked = question_words()
         for number, name in enumerate(window.questions.buttons, start=1):
             words = _("Ask of a training: {question}").format(question=asked[name])
@@ -99,6 +106,8 @@ class Actions:
         keys += [f"Ctrl+Alt+Shift+{number}" for number in range(1, len(pictures) - len(keys) + 1)]
         cooling = window.navigation.entries["cooling"].words
         tested = [("cooling", name, " · ".join((cooling, title))) for name, title in cooling_titles().items()]
+        health = window.navigation.entries["health"].words
+        tested += [("health", name, " · ".join((health, title))) for name, title in health_titles().items()]
         pictures += tested
         keys += [f"Ctrl+Shift+F{number}" for number in range(1, len(tested) + 1)]
         for (page, name, title), key in zip(pictures, keys, strict=True):

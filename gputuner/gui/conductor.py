@@ -20,6 +20,7 @@ from gputuner.gui.session_content import SessionContent, read_content
 from gputuner.gui.supply_desk import Draws
 from gputuner.gui.try_desk import TryDesk
 from gputuner.gui.watch_desk import WatchDesk
+from gputuner.gui.wear_desk import WearDesk
 from gputuner.model.events import Event, RunFinished
 from gputuner.telemetry.feed import Feed
 
@@ -58,6 +59,8 @@ class Conductor(QObject):
         self.contending = Desk(ports, self.background, self)
         self.power = Desk(ports, self.background, self)
         self.cooling = Desk(ports, self.background, self)
+        self.health = Desk(ports, self.background, self)
+        self.wear = WearDesk(ports, self)
         self.queue = QueueDesk(ports.queue, self.background, self)
         self.others = Others(ports, self.background, "bench", self)
         self.draws = Draws(ports, self.background, self)
@@ -65,6 +68,7 @@ class Conductor(QObject):
         self.alerts = AlertDesk(ports.alerts, ports.feed, self.live, self.background, self)
         self.trying = TryDesk(ports, self.background, self)
         runs = (self.tuning, *self.asking.values(), self.benching, self.contending, self.power, self.cooling)
+        runs = (*runs, self.health)
         self.desks = (*runs, self.trying)
         self.record_run = RunThread(self)
         self.home: Feed = ports.feed
@@ -189,6 +193,7 @@ class Conductor(QObject):
         self.live.leave()
         if self.replaying:
             self.feed.close()
+        self.wear.stop()
         self.background.stop()
 
     def _record_told(self, event: Event) -> None:

@@ -97,6 +97,14 @@ def _power() -> QPainterPath:
     return _path([(9.4, 1.2), (3.4, 9.2), (7.6, 9.2), (6.6, 14.8), (12.6, 6.6), (8.4, 6.6)], closed=True)
 
 
+def _health() -> QPainterPath:
+    """A pulse in a chip."""
+    path = QPainterPath()
+    path.addRoundedRect(2.0, 2.0, 12.0, 12.0, 2.0, 2.0)
+    path.addPath(_path([(4.0, 8.4), (6.0, 8.4), (7.2, 5.0), (9.0, 11.0), (10.2, 8.4), (12.0, 8.4)]))
+    return path
+
+
 _NAVIGATION = {
     "monitor": _monitor,
     "tune": _tune,
@@ -106,6 +114,7 @@ _NAVIGATION = {
     "queue": _queue,
     "power": _power,
     "cooling": _cooling,
+    "health": _health,
     "sessions": _sessions,
 }
 

@@ -130,6 +130,29 @@ def cooling_picture_of_figure(point: Point) -> str:
     return {"look": "heat", "verdict": "cooler"}.get(str(point.params.get("phase")), "card")
 
 
+def health_titles(*, wear: bool = True) -> dict[str, str]:
+    """Words of the pictures of a health test; ``wear``: with the card's history."""
+    titles = {
+        "map": _("Memory map"),
+        "identity": _("Identity"),
+        "burn": _("Products"),
+        "counters": _("Counters"),
+        "certificate": _("Certificate"),
+    }
+    return {**titles, "wear": _("Wear")} if wear else titles
+
+
+def health_picture_of_step(label: str) -> str:
+    """The picture that a step feeds."""
+    return "burn" if label in ("health_burn", "health_rest") else "map"
+
+
+def health_picture_of_figure(point: Point) -> str:
+    """The picture that a figure belongs to."""
+    of = {"burn_errors": "burn", "counter_change": "counters", "health_stage": "counters"}
+    return "identity" if point.metric.startswith("identity") else of.get(point.metric, "map")
+
+
 def bench_titles() -> dict[str, str]:
     """Words of the pictures of a bench run, in their order."""
     return {

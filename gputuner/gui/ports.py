@@ -4,7 +4,7 @@
 Longer than other modules because it holds nothing but protocols, which one reads together: the border of the window.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw
+from gputuner.analysis.wear import Wear
 from gputuner.gui.alert_port import AlertPort
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import StoreError
@@ -323,6 +324,23 @@ class Ports(Protocol):
     @property
     def cooling_spec(self) -> type[object]:
         """The frozen dataclass whose fields make the form of the page Cooling."""
+        ...
+
+    @property
+    def health_spec(self) -> type[object]:
+        """The frozen dataclass whose fields make the form of the page Health."""
+        ...
+
+    @property
+    def sold_names(self) -> Mapping[str, str]:
+        """Names of the cards of the catalogue, by id, for what a card may have been sold as."""
+        ...
+
+    def wear(self, card: str, told: Callable[[int, int], object], stop: Callable[[], bool]) -> Wear | None:
+        """The wear of a card from its stored sessions; None: there is none of it.
+
+        ``told`` is called with how many sessions were read, and of how many; ``stop`` ends it.
+        """
         ...
 
     @property

@@ -25,7 +25,9 @@ SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
 CALL_LIMIT_S = 60.0
 LANGUAGES = ("en", "zh_CN")
-EXPERIMENTS = ("tune", "training", "switches", "numerics", "loading", "bench", "contention", "power", "cooling")
+EXPERIMENTS = (
+    "tune", "training", "switches", "numerics", "loading", "bench", "contention", "power", "cooling", "health"
+)  # fmt: skip
 WATCHED = "watch"
 COMMAND = f'"{sys.executable}" -c "import time; [sum(range(200_000)) and time.sleep(0.02) for _ in range(250)]"'
 """What is watched where there are real cards: some seconds of work and sleep."""
@@ -155,6 +157,8 @@ def _draw_experiment(window: MainWindow, name: str, draw: Callable[[str], None])
         draw(name)
         return
     page.result.show_facts(state.facts, now=True)
+    _settle(window)
+    page.refresh()
     shown = [picture for picture, button in page.result.segments.items() if button.isEnabled()]
     for picture in shown:
         page.result.show_name(picture)
@@ -175,7 +179,8 @@ def _compare(window: MainWindow, pictures: QWidget) -> None:
 
 def _settle(window: MainWindow) -> None:
     """Wait for what pages ask in the background."""
-    wait_until(lambda: window.conductor.background.pending == 0, CALL_LIMIT_S)
+    conductor = window.conductor
+    wait_until(lambda: conductor.background.pending == 0 and conductor.wear.pending == 0, CALL_LIMIT_S)
 
 
 def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:

@@ -15,6 +15,7 @@ from gputuner.gui.pages.bench import BenchPage
 from gputuner.gui.pages.contention import ContentionPage
 from gputuner.gui.pages.cooling import CoolingPage
 from gputuner.gui.pages.experiment_page import ExperimentPage
+from gputuner.gui.pages.health import HealthPage
 from gputuner.gui.pages.monitor import MonitorPage
 from gputuner.gui.pages.power import PowerPage
 from gputuner.gui.pages.question_pages import QuestionPages
@@ -39,7 +40,7 @@ from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 
-PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "sessions")
+PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "health", "sessions")
 """The pages in the order of work: look, tune, keep."""
 
 
@@ -58,6 +59,7 @@ def page_words() -> dict[str, str]:
         "queue": _("Queue"),
         "power": _("Power"),
         "cooling": _("Cooling"),
+        "health": _("Health"),
         "sessions": _("Sessions"),
     }
 
@@ -77,6 +79,7 @@ class MainWindow(QMainWindow):
         conductor = self.conductor
         self.desks = {"tune": conductor.tuning, **conductor.asking, "bench": conductor.benching}
         self.desks |= {"contention": conductor.contending, "power": conductor.power, "cooling": conductor.cooling}
+        self.desks |= {"health": conductor.health}
         self.held = HeldCards({**self.desks, TRY: conductor.trying}, lambda: question_words() | page_words(), self)
         conductor.trying.use_held(lambda cards: self.held.by(cards, conductor.trying))
         self.setWindowTitle("gputuner")
@@ -115,7 +118,7 @@ class MainWindow(QMainWindow):
         central = QWidget()
         central.setProperty("role", "page")
         words = page_words()
-        entries = [Entry(name, words[name], f"Ctrl+{number}") for number, name in enumerate(PAGES, start=1)]
+        entries = [Entry(name, words[name], f"Ctrl+{number % 10}") for number, name in enumerate(PAGES, start=1)]
         self.navigation = Navigation(self.theme, entries)
         self.navigation.chosen.connect(self.navigate)
         self.strip = HatchStrip(self.theme)
@@ -173,6 +176,14 @@ class MainWindow(QMainWindow):
             self.ports.trainings,
             conductor.others,
         )
+        self.health = HealthPage(
+            self.theme,
+            self.ports.health_spec,
+            conductor.live,
+            conductor.health.state,
+            self.ports.sold_names,
+            conductor.wear,
+        )
         self.experiments: dict[str, ExperimentPage] = {
             "tune": self.tune,
             **asked,
@@ -180,6 +191,7 @@ class MainWindow(QMainWindow):
             "contention": self.contention,
             "power": self.power,
             "cooling": self.cooling,
+            "health": self.health,
         }
         for name, page in self.experiments.items():
             desk = self.desks[name]
@@ -218,6 +230,7 @@ class MainWindow(QMainWindow):
             "queue": self.queue,
             "power": self.power,
             "cooling": self.cooling,
+            "health": self.health,
             "sessions": self.sessions,
         }
 

@@ -41,6 +41,7 @@ WARNINGS: dict[str, str] = {
 }
 ERRORS: dict[str, str] = {
     "sold_as_unknown": N_("There is no card {card} in the catalogue; --sold-as takes one of its ids."),
+    "sold_as_unlisted": N_("There is no card {card} in the catalogue; choose one of the list, or leave it empty."),
     "certificate_unwritable": N_("The certificate cannot be written to {path}: {reason}."),
     "burn_in_card": N_("The two-hour protocol is for graphics cards."),
 }
@@ -199,6 +200,11 @@ def identity(point: Point) -> str:
     """The verdict on what the card is, with how sure it is."""
     told = _(IDENTITIES[str(point.params["verdict"])]).format(sheet=point.params["sheet"])
     return f"{told} ({_(SURENESS[str(point.params['sureness'])])})"
+
+
+def pass_name(name: str, heat: str) -> str:
+    """A kind of pass of the VRAM test and the heat of the card meanwhile."""
+    return _("{name} ({heat})").format(name=_(PASSES.get(name, name)), heat=_(HEATS.get(heat, heat)))
 
 
 def check_names(names: Sequence[str]) -> str:

@@ -25,9 +25,9 @@ SCHEMA = "gputuner.health.certificate/1"
 READINGS = ("vbios", "driver", "power_limit_default_w", "power_limit_enforced_w", "ecc_enabled", "l2_bytes")
 """What of a card's readings the certificate keeps."""
 STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}"
-    "table{border-collapse:collapse;width:100%;margin:.5rem 0 1.5rem}"
-    "td,th{border-bottom:1px solid #d0d7de;padding:.3rem .6rem;text-align:left}"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:32px auto;padding:0 16px;color:#1b1f24}"
+    "table{border-collapse:collapse;width:100%;margin:8px 0 24px}"
+    "td,th{border-bottom:1px solid #d0d7de;padding:4px 10px;text-align:left}"
     "code{word-break:break-all}.pass{color:#1a7f37}.fail{color:#cf222e}"
 )
 
@@ -98,13 +98,15 @@ def page(tested: Tested, body: Mapping[str, Any]) -> str:
     """The certificate as one page of HTML that needs nothing else."""
     points = tested.points
     told = tested.verdict
-    kind = "pass" if told == "pass" and body["as_sold"] else "fail"
-    lines = [_("Health: {verdict}.").format(verdict=health.verdict(told))]
+    lines = [(told == "pass", _("Health: {verdict}.").format(verdict=health.verdict(told)))]
     lines += [
-        _("Identity: {verdict}.").format(verdict=health.identity(p)) for p in points if p.metric == "identity_verdict"
+        (bool(body["as_sold"]), _("Identity: {verdict}.").format(verdict=health.identity(p)))
+        for p in points
+        if p.metric == "identity_verdict"
     ]
+    notes: list[str] = []
     if body["origin"] != "measured":
-        lines.append(_("These figures are {origin}.").format(origin=sentences.origin(tested.card.origin)))
+        notes.append(_("These figures are {origin}.").format(origin=sentences.origin(tested.card.origin)))
     card = body["card"]
     facts = [
         (_("Card"), f"{card['name']} ({card['uuid']})"),
@@ -115,7 +117,8 @@ def page(tested: Tested, body: Mapping[str, Any]) -> str:
     ]
     heading = escape(_("Health certificate"))
     parts = [f"<h1>{heading}</h1>"]
-    parts += [f'<p class="{kind}"><strong>{escape(line)}</strong></p>' for line in lines]
+    parts += [f'<p class="{"pass" if good else "fail"}"><strong>{escape(line)}</strong></p>' for good, line in lines]
+    parts += [f"<p><strong>{escape(note)}</strong></p>" for note in notes]
     parts.append(_html(Table(headers=("", ""), rows=tuple(facts))))
     for title, table in (
         (_("Video memory"), health.memory_table(points)),

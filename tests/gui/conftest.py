@@ -35,6 +35,7 @@ _INVENTED = _load("invented")
 _TRAININGS = _load("invented_trainings")
 _CONTENTION = _load("invented_contention")
 _COOLING = _load("invented_cooling")
+_HEALTH = _load("invented_health")
 
 
 @pytest.fixture(scope="session")
@@ -55,6 +56,11 @@ def contention() -> ModuleType:
 @pytest.fixture(scope="session")
 def cooling() -> ModuleType:
     return _COOLING
+
+
+@pytest.fixture(scope="session")
+def health() -> ModuleType:
+    return _HEALTH
 
 
 @pytest.fixture

@@ -17,9 +17,11 @@ import numpy as np
 from gputuner.analysis.regression import Key
 from gputuner.analysis.session_spread import SessionSpread
 from gputuner.analysis.supply_draw import CardDraw, DrawSource
+from gputuner.analysis.wear import Wear
 from gputuner.engine.alerts import AlertWatch
 from gputuner.experiments.batch import Batch
 from gputuner.experiments.cooling import Cooling
+from gputuner.experiments.health import Health
 from gputuner.experiments.loading import Loading
 from gputuner.experiments.numerics import Numerics
 from gputuner.experiments.power import Power
@@ -806,6 +808,9 @@ class InMemoryPorts:
         self.contend_spec: type[object] = ContendSpec
         self.power_spec: type[object] = Power
         self.cooling_spec: type[object] = Cooling
+        self.health_spec: type[object] = Health
+        self.sold_names = {"rtx-4090-48g": "GeForce RTX 4090 48GB (modded)", "rtx-3090": "GeForce RTX 3090"}
+        self.worn: dict[str, Wear | Exception] = {}
         self.queue = InMemoryQueue()
         self.alerts = InMemoryAlerts()
         self.runs = list(runs)
@@ -827,6 +832,14 @@ class InMemoryPorts:
         self.spread: dict[Key, SessionSpread] = {}
         self.compared: list[tuple[Path, str]] = []
         self.draws: dict[str, CardDraw | Exception] = {}
+
+    def wear(self, card: str, told: Callable[[int, int], object], stop: Callable[[], bool]) -> Wear | None:
+        self.threads.add(threading.current_thread().name)
+        found = self.worn.get(card)
+        if isinstance(found, Exception):
+            raise found
+        told(1, 1)
+        return found
 
     def benchmarks(self, card: str) -> tuple[Offer, ...]:
         return suite(card)

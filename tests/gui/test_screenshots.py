@@ -9,7 +9,7 @@ from gputuner.model.cards import Origin
 from gputuner.model.errors import CardBusy
 
 
-def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp_path):
+def test_every_page_is_drawn(invented, trainings, contention, cooling, health, qapp, tmp_path):
     events = invented.tune_events(origin=Origin.SIMULATED)
     session = Path("/data/sessions/r1.sqlite")
     suites = [invented.ScriptedRun(invented.bench_events(origin=Origin.SIMULATED, run=name)) for name in ("b1", "b2")]
@@ -18,7 +18,8 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp
     shared = invented.ScriptedRun(contention.contend_events(origin=Origin.SIMULATED))
     tested = invented.ScriptedRun(cooling.cooling_events(origin=Origin.SIMULATED))
     runs = [invented.ScriptedRun(events, session_path=session), training, *asked, suites[0], shared]
-    runs += [invented.ScriptedRun(cooling.power_events(origin=Origin.SIMULATED)), tested, suites[1]]
+    runs += [invented.ScriptedRun(cooling.power_events(origin=Origin.SIMULATED)), tested]
+    runs += [invented.ScriptedRun(health.health_events(origin=Origin.SIMULATED)), suites[1]]
     ports = invented.ports([invented.modded_4090(origin=Origin.SIMULATED)], runs, origin=Origin.SIMULATED)
     ports.kept[session] = invented.KeptSession(events)
     ports.entries.append(invented.Entry(session, invented.Summary("r1", cards=events[0].cards)))
@@ -29,7 +30,8 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, qapp, tmp
     questions += ("numerics-scale", "numerics-activations", "loading", "loading-settings", "watch")
     mix = ("contention", "contention-pairs", "contention-causes", "contention-sensitivity")
     heat = ("cooling", "cooling-cooler", "cooling-compare", "cooling-card")
-    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, "power", "power-supply", "queue", "sessions")
+    sound = ("health", "health-identity", "health-burn", "health-counters", "health-certificate")
+    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, *sound, "power", "power-supply", "queue", "sessions")
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names

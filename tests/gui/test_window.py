@@ -24,12 +24,12 @@ def test_every_action_has_its_own_key(open_window, invented):
 def test_keys_change_the_page(open_window, invented):
     window = open_window(invented.ports())
     for number, page in enumerate(
-        ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "sessions")
+        ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "health", "sessions")
     ):
         window.actions_.entries[number].trigger()
         assert window.page == page
         assert window.navigation.buttons[page].isChecked()
-        assert window.actions_.entries[number].shortcut().toString() == f"Ctrl+{number + 1}"
+        assert window.actions_.entries[number].shortcut().toString() == f"Ctrl+{(number + 1) % 10}"
 
 
 def test_palette_finds_and_runs(open_window, invented, qtbot):

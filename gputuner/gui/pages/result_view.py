@@ -42,6 +42,8 @@ class ResultKind:
     """The figures that the table has, in its order; those of a long curve are seen in the picture alone."""
     late: bool = False
     """Figures come at the end alone: until then there is no table."""
+    alone: frozenset[str] = frozenset()
+    """Pictures that need the height of the table too."""
     hides: Mapping[int, int]
     """Columns that are left out below a width of the view, pixels (hovering over a figure tells them)."""
 
@@ -67,10 +69,11 @@ class ResultView(QWidget):
         )
         self.table.on_current(lambda key: self.mark(frozenset((key,)), switch=False))
         self._below = frame = card()
+        self._listing = WholeRows(self.table, LEAST_ROWS)
         inside = QVBoxLayout(frame)
         inside.setContentsMargins(4, 2, 4, 4)
         inside.setSpacing(2)
-        inside.addWidget(WholeRows(self.table, LEAST_ROWS), 1)
+        inside.addWidget(self._listing, 1)
         self._conditions = Elided()
         self._conditions.setContentsMargins(9, 0, 9, 2)
         last = QHBoxLayout()
@@ -78,13 +81,12 @@ class ResultView(QWidget):
         last.setContentsMargins(0, 0, 4, 0)
         last.addWidget(self._conditions, 1)
         inside.addLayout(last)
-        layout = QVBoxLayout(self)
+        self._column = layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addLayout(self._buttons(last))
         layout.addWidget(self.pictures, 3)
         layout.addWidget(frame, 1)
-        frame.setVisible(not kind.late)
         self.show_name(next(iter(kind.titles)), chosen=False)
 
     def _buttons(self, last: QHBoxLayout) -> FlowLayout:
@@ -124,7 +126,15 @@ class ResultView(QWidget):
             self._chosen = name
         self.segments[name].setChecked(True)
         self.pictures.show_name(name)
+        self._show_below()
         self._show_rows()
+
+    def _show_below(self) -> None:
+        """The table, unless the picture needs its room or there is nothing to list yet."""
+        alone = self.name in self._kind.alone
+        self._below.setVisible(bool(self._facts.points) or not self._kind.late)
+        self._listing.setVisible(not alone)
+        self._column.setStretchFactor(self._below, 0 if alone else 1)
 
     @property
     def conditions(self) -> str:
@@ -184,7 +194,7 @@ class ResultView(QWidget):
             self._drawn = key
             self.pictures.show_facts(facts)
             self.table.rows.show_rows([(point.id, self._kind.row(point)) for point in self._kind.listed(facts.points)])
-            self._below.setVisible(bool(facts.points) or not self._kind.late)
+            self._show_below()
             self._show_columns()
             self._show_rows()
         else:

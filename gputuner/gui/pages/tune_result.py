@@ -4,6 +4,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from gputuner.gui.pages.contention_result import contention_result
+from gputuner.gui.pages.health_result import health_result
 from gputuner.gui.pages.loading_pictures import LoadingPictures
 from gputuner.gui.pages.numerics_pictures import NumericsPictures
 from gputuner.gui.pages.pictures import Pictures
@@ -128,5 +129,6 @@ RESULTS: Mapping[str, Callable[[Theme], ResultView]] = {
     "try": try_result,
     "contend": contention_result,
     "power": power_result,
+    "health": health_result,
 }
 """The results of questions about trainings, by the name of their experiment."""

@@ -1,0 +1,244 @@
+# pyright: standard
+"""From a health test to its pictures: hints of the map, rates by address, products over time, headlines."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gputuner.analysis.health import as_sold, verdict
+from gputuner.analysis.vram_map import Stretch, VramMap, vram_map
+from gputuner.gui.plots.address_map import state_words
+from gputuner.gui.plots.curves import Dot, Series
+from gputuner.gui.results import figure, of_metric
+from gputuner.gui.results_text import origin_lines, table
+from gputuner.gui.run_state import RunFacts
+from gputuner.gui.theme import Theme
+from gputuner.language import health, numbers
+from gputuner.language.health_certificate import Tested
+from gputuner.language.tables import Table
+from gputuner.language.words import _
+from gputuner.model.events import Outcome
+from gputuner.model.points import Point
+from gputuner.model.quantities import Quantity
+
+GIB = 2**30
+BURN_STEP = "health_burn"
+MINUTE_S = 60.0
+HEADLINES = ("vram_coverage", "vram_test_rate", "vram_alias_distance", "identity_verdict", "copy_bandwidth")
+"""Figures that the table has first."""
+SELDOM = ("vram_block_rate", "identity_check", "counter_change", "health_stage")
+"""Figures that a picture has to itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BurnShown:
+    """Products over minutes of the run: rate in TFLOP/s by format, core temperature in °C, SM clock in MHz."""
+
+    rates: tuple[Series, ...] = ()
+    heat: tuple[Series, ...] = ()
+    clock: tuple[Series, ...] = ()
+
+
+def shown_map(facts: RunFacts) -> VramMap:
+    """The map of a run; none before the card is known, or where its memory is not."""
+    total = (facts.cards[0].memory_total_bytes if facts.cards else None) or 0
+    return vram_map(facts.points, total)
+
+
+def stretch_hint(stretch: Stretch) -> str:
+    """Offset, state, passes and rate of a block of the map, a line each."""
+    lines = [
+        _("{first} to {last}").format(first=_gib(stretch.offset), last=_gib(stretch.offset + stretch.bytes)),
+        _("offset {offset}, virtual").format(offset=f"0x{stretch.offset:x}"),
+        state_words()[stretch.state],
+    ]
+    for title, passes in ((_("wrong in: {passes}"), stretch.failed), (_("passed: {passes}"), _passed(stretch))):
+        if passes:
+            lines.append(title.format(passes=", ".join(health.pass_name(*each) for each in passes)))
+    if stretch.rate is not None:
+        told = _("read at {rate}, {share} of the median")
+        share = numbers.value(stretch.fraction, "fraction")
+        lines.append(told.format(rate=numbers.value(stretch.rate, "B/s"), share=share))
+    return "\n".join(lines)
+
+
+def _passed(stretch: Stretch) -> tuple[tuple[str, str], ...]:
+    return tuple(each for each in stretch.tested if each not in stretch.failed)
+
+
+def _gib(count: int) -> str:
+    return f"{count / GIB:.2f}\u00a0GiB"
+
+
+def rate_series(points: Sequence[Point], theme: Theme) -> list[Series]:
+    """Read rate by address in GB/s, cold and hot; of old sessions, which do not tell them apart, one."""
+    rates = of_metric(points, "vram_block_rate")
+    looks = (("cold", _("cold"), theme.blue, "o"), ("hot", _("hot"), theme.vermilion, "s"))
+    found = [
+        Series(name=name, colour=colour, dots=dots, symbol=symbol, size=5.0)
+        for heat, name, colour, symbol in looks
+        if (dots := _rate_dots(rates, heat, name))
+    ]
+    return found or ([Series(name="", colour=theme.blue, dots=_rate_dots(rates, "", ""), size=5.0)] if rates else [])
+
+
+def _rate_dots(rates: Sequence[Point], heat: str, name: str) -> tuple[Dot, ...]:
+    told = [(point, figure(point.extra.get(heat)) if heat else point.value) for point in rates]
+    return tuple(
+        Dot(
+            x=float(point.params["offset_bytes"]) / GIB,
+            y=value / 1e9,
+            point_id=point.id,
+            hint=f"{_gib(int(point.params['offset_bytes']))}: {numbers.value(value, 'B/s')} {name}".rstrip(),
+        )
+        for point, value in told
+        if value is not None
+    )
+
+
+def burn_shown(facts: RunFacts, theme: Theme) -> BurnShown:
+    """Each stretch of products at its end: what it reached, and what the card did; wrong ones have a sign."""
+    began = facts.started.t_ns if facts.started else 0
+    ends = [
+        (step.t1_ns - began) * 1e-9 / MINUTE_S
+        for step in facts.steps
+        if step.label == BURN_STEP and step.t1_ns is not None and step.result == "done"
+    ]
+    burns = of_metric(facts.points, "burn_errors")
+    formats = list(dict.fromkeys(str(p.params["precision"]) for p in burns))
+    rates: list[Series] = []
+    wrong: list[Dot] = []
+    heat: list[tuple[float, float]] = []
+    clock: list[tuple[float, float]] = []
+    for name in formats:
+        own = list(zip(ends, (p for p in burns if p.params["precision"] == name), strict=False))
+        dots = [_burn_dot(minute, point) for minute, point in own]
+        rates.append(Series(name=name.upper(), colour=theme.precision(name), dots=tuple(dots), size=5.0))
+        wrong += [dot for dot, (_minute, point) in zip(dots, own, strict=True) if point.value]
+        for minute, point in own if name == formats[0] else ():
+            if point.conditions is None:
+                continue
+            if point.conditions.core_temperature_end_c is not None:
+                heat.append((minute, point.conditions.core_temperature_end_c))
+            if point.conditions.sm_clock_mhz is not None:
+                clock.append((minute, point.conditions.sm_clock_mhz))
+    if wrong:
+        rates.append(
+            Series(
+                name=_("wrong products"), colour=theme.danger, dots=tuple(wrong), symbol="d", size=12.0, joined=False
+            )
+        )
+    return BurnShown(
+        rates=tuple(rates),
+        heat=_dotted(heat, theme.quantity(Quantity.CORE_TEMPERATURE_C)),
+        clock=_dotted(clock, theme.quantity(Quantity.SM_CLOCK_MHZ)),
+    )
+
+
+def _burn_dot(minute: float, point: Point) -> Dot:
+    rate = figure(point.extra.get("rate")) or 0.0
+    told = [
+        f"{str(point.params['precision']).upper()}: {numbers.value(rate, 'FLOP/s')}",
+        _("{wrong} of {products} products wrong").format(
+            wrong=int(point.value), products=numbers.grouped(figure(point.extra.get("products")) or 0)
+        ),
+    ]
+    return Dot(x=minute, y=rate / 1e12, point_id=point.id, hint="\n".join(told))
+
+
+def _dotted(spots: Sequence[tuple[float, float]], colour: str) -> tuple[Series, ...]:
+    dots = tuple(Dot(x=x, y=y, hint=numbers.number(y)) for x, y in spots)
+    return (Series(name="", colour=colour, dots=dots, size=5.0),) if dots else ()
+
+
+def tested_of(facts: RunFacts) -> Tested | None:
+    """A run as its certificate takes it; None before it has ended, or where it told nothing."""
+    started = facts.started
+    if started is None or facts.finished is None or not facts.points:
+        return None
+    return Tested(
+        run_id=started.run_id,
+        card=started.cards[0],
+        points=facts.points,
+        started=started,
+        finished=facts.finished,
+        warnings=facts.warnings,
+    )
+
+
+def health_headline(facts: RunFacts) -> str:
+    """The verdict on the card's health so far, in words."""
+    if facts.finished is None:
+        wrong = sum(abs(int(p.value)) for p in facts.points if p.metric in ("vram_errors", "burn_errors"))
+        return _("errors were found, the test goes on") if wrong else _("no error so far")
+    return health.verdict(verdict(facts.points, facts.finished.error_code))
+
+
+def is_sound(facts: RunFacts) -> bool | None:
+    """Whether the card passed; None: it cannot be said (yet)."""
+    if facts.finished is None:
+        return None
+    told = verdict(facts.points, facts.finished.error_code)
+    return {"pass": True, "fail": False}.get(told)
+
+
+def sold_words(points: Sequence[Point]) -> str:
+    """As sold, not as sold, or that it cannot be told."""
+    found = of_metric(points, "identity_verdict")
+    if not found:
+        return _("cannot be told")
+    if not as_sold(points):
+        return _("not as sold")
+    sure = found[-1].params["verdict"] == "as_sold" and found[-1].params["sureness"] != "unsure"
+    return _("as sold") if sure else _("cannot be told")
+
+
+def counters_table(facts: RunFacts) -> Table:
+    """Error counters before and after the test, and whether an XID ended it."""
+    from gputuner.language.names import quantity
+
+    rows = [
+        (
+            quantity(Quantity(str(point.params["counter"]))),
+            numbers.grouped(figure(point.extra.get("before")) or 0),
+            numbers.grouped(figure(point.extra.get("after")) or 0),
+            numbers.grouped(point.value),
+        )
+        for point in of_metric(facts.points, "counter_change")
+    ]
+    headers = (_("counter"), _("before"), _("after"), _("more"))
+    return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3))
+
+
+def counter_lines(facts: RunFacts) -> list[str]:
+    """What the counters do not show: those the card has not, and XID errors."""
+    told = {str(p.params["counter"]) for p in of_metric(facts.points, "counter_change")}
+    lines: list[str] = []
+    if facts.finished is not None:
+        if facts.finished.error_code == "safety_xid":
+            lines.append(_("An XID error of the driver ended the test."))
+        elif facts.finished.outcome is Outcome.COMPLETED:
+            lines.append(_("No XID error that would have ended the test was reported."))
+        if not told & {Quantity.ECC_CORRECTED.value, Quantity.ECC_UNCORRECTED.value}:
+            lines.append(_("ECC errors: this card does not report them."))
+        if Quantity.REMAPPED_ROWS.value not in told:
+            lines.append(_("Remapped rows: this card does not report them."))
+    return lines
+
+
+def health_markdown(facts: RunFacts) -> str:
+    """What the test found, as the command line tells it, in Markdown."""
+    points = facts.points
+    parts = [*origin_lines(points), f"**{_('Health: {verdict}.').format(verdict=health_headline(facts))}**"]
+    parts.append(f"**{_('Identity: {verdict}.').format(verdict=sold_words(points))}**")
+    for each in (health.memory_table(points), health.burn_table(points), health.identity_table(points)):
+        if each.rows:
+            head = [(title, number in each.right) for number, title in enumerate(each.headers)]
+            parts += ["", *table(head, [list(row) for row in each.rows])]
+    parts += ["", *health.memory_lines(points)]
+    return "\n".join(parts) + "\n"
+
+
+def listed(points: Sequence[Point]) -> list[Point]:
+    """Verdicts and coverage first, then what was found, as it came; not what a picture has to itself."""
+    kept = [point for point in points if point.metric not in SELDOM]
+    return sorted(kept, key=lambda point: point.metric not in HEADLINES)
