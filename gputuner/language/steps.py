@@ -299,6 +299,13 @@ def point_value(point: Point) -> str:
     return interval(point.value, low, high, point_unit(point))
 
 
+def _labelled(label: str) -> str:
+    """A job beside others by its label."""
+    from gputuner.language.contention import job_label  # which needs the settings told here
+
+    return job_label(label)
+
+
 def _setting(name: str, entry: Scalar) -> str:
     match name:
         case "precision":
@@ -307,6 +314,10 @@ def _setting(name: str, entry: Scalar) -> str:
             return _(_SWITCHES[name]) if entry else ""
         case "loader" if str(entry) in _LOADERS:
             return _(_LOADERS[str(entry)])
+        case "null" if entry is True:
+            return _("null check")
+        case "job_label":
+            return _labelled(str(entry))
         case "phase":
             return _(_PHASES[str(entry)]) if str(entry) in _PHASES else str(entry)
         case _ if name in _WORDS and str(entry) in _WORDS[name]:

@@ -185,3 +185,9 @@ def test_means_of_several_steps_are_not_called_steps(extra, words):
     common = {"mix": "bert+edsr", "mode": "processes", "jobs": 2}
     table = contention_tables.together_table([figure("co_run_slowdown", "bert", 1.5, **common, job=1, extra=extra)])
     assert words in table.rows[0]
+
+
+def test_a_null_check_and_the_job_of_a_figure_are_told_in_words():
+    told = steps.settings({"null": True, "job_label": "edsr:batch=16", "mode": "mps"})
+    assert told == "null check, EDSR (batch 16), MPS"
+    assert "repeat 2" in steps.settings({"null": 2})
