@@ -11,7 +11,7 @@ from tests.workloads.observed.program import run
 pytestmark = pytest.mark.torch
 
 SCRIPTS = Path(__file__).parent / "scripts"
-SECONDS = "6"
+SECONDS = "4"
 CAUSES = {
     "data_starved": WatchCause.DATA,
     "launch_bound": WatchCause.HOST_LAUNCH,
@@ -25,5 +25,6 @@ def test_the_right_cause_is_named(tmp_path: Path, name: str):
     told = run(SCRIPTS / f"{name}.py", tmp_path, SECONDS)
     assert (told.code, told.out, told.err) == (0, "", "")
     spent = where_time_went(told.observed, TreeUse(duration_s=float(SECONDS)))
-    own = [part.cause for part in spent.parts if part.cause is not WatchCause.SHARED]  # others may use these cores
+    taken = (WatchCause.SHARED, WatchCause.IDLE)  # others may use these cores, or a quota take them away
+    own = [part.cause for part in spent.parts if part.cause not in taken]
     assert own[0] is CAUSES[name], spent
