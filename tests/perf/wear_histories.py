@@ -1,6 +1,7 @@
 """How often does the drift of a card's resistance tell the truth? Made-up histories over weeks, by kind of card.
 
     python -m tests.perf.wear_histories [--cards 400] [--seed 7]
+    python -m tests.perf.wear_histories --stored FOLDER   # how long the sessions of a data folder take, thrice
 
 Prints Markdown: verdicts, intervals that hold the truth, and the median estimate, for a true growth of 0, 5 and 15 % of
 the first resistance a month. The truth of a history is the mean rate at which its resistance grows over its span.
@@ -9,14 +10,17 @@ the first resistance a month. The truth of a history is the mean rate at which i
 import argparse
 import time
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 
 from gputuner.analysis.wear import session_wear, wear
 from gputuner.analysis.wear_slope import MONTH_S
 from gputuner.analysis.wear_trend import Drift, Trend
+from gputuner.assembly.wear import wear_of, worn_cards
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Reading
+from gputuner.sessions.library import SessionLibrary
 from tests.analysis.wear_histories import KINDS, History, histories
 
 
@@ -24,7 +28,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cards", type=int, default=400)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--stored", type=Path)
     asked = parser.parse_args()
+    if asked.stored is not None:
+        stored(asked.stored)
+        return
     print("| true growth a month | air | histories | told to rise | told to fall | interval holds the truth | median |")
     print("|---|---|---:|---:|---:|---:|---|")
     began, judged = time.process_time(), 0
@@ -36,6 +44,17 @@ def main() -> None:
         for kind in KINDS:
             print(row(per_month, kind, found[kind]))
     print(f"\n{judged} histories, {(time.process_time() - began) / judged:.2f} s of one core each with making them up")
+
+
+def stored(folder: Path) -> None:
+    library = SessionLibrary(folder)
+    for origin in (Origin.MEASURED, Origin.SIMULATED):
+        for card in worn_cards(library, origin)[:1]:
+            for _ in range(3):
+                began, cpu = time.perf_counter(), time.process_time()
+                found = wear_of(library, card.uuid, origin=origin)
+                took, cpu = time.perf_counter() - began, time.process_time() - cpu
+                print(f"{len(found.sessions)} sessions, {found.observed_s / 3600:.1f} h: {took:.2f} s, CPU {cpu:.2f} s")
 
 
 def judge(history: History) -> Drift:
