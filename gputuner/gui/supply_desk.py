@@ -20,6 +20,8 @@ class Draws(QObject):
         super().__init__(parent)
         self._ports = ports
         self._background = background
+        self.typed: tuple[float, ...] = ()
+        """What stands in the form of the supply; outlives the pages, as the rest here does."""
 
     def ask(self, card: str) -> None:
         """Look what the card with this UUID drew."""

@@ -207,3 +207,29 @@ def test_the_form_says_only_what_was_told(qtbot):
     with qtbot.waitSignal(form.changed):
         form.volts.setValue(120)
     assert form.wishes.circuit_volts == 120
+
+
+def test_what_was_typed_survives_another_theme_and_language(opened, qtbot):
+    window, _page, view = opened()
+    view.form.cards.setValue(3)
+    view.form.psu.tell(1600)
+    told = view.form.wishes
+    set_language("zh_CN")
+    window.show_theme(Choice.DARK)
+    page = window.experiments["power"]
+    page.load_plots()
+    anew = page.result.pictures.supply
+    assert anew is not view
+    assert (anew.form.cards.value(), anew.form.wishes) == (3, told)
+    qtbot.waitUntil(lambda: window.conductor.background.pending == 0)
+
+
+def test_in_a_narrow_window_the_form_stands_below(opened):
+    window, _page, view = opened()
+    beside = view.picture.mapTo(view, view.picture.rect().topLeft())
+    assert view.form.mapTo(view, view.form.rect().topLeft()).x() < beside.x()
+    window.resize(window.minimumSize())
+    QGuiApplication.processEvents()
+    below = view.picture.mapTo(view, view.picture.rect().topLeft())
+    assert view.form.mapTo(view, view.form.rect().topLeft()).y() > below.y() + view.picture.height()
+    assert view.picture.width() > 0.8 * view.width()

@@ -3,7 +3,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.advice.supply import supply_advice
 from gputuner.analysis.supply import SupplyPlan
@@ -26,6 +26,10 @@ from gputuner.language.words import _
 FORM = 168
 """Width of the form in pixels."""
 LEAST_ROWS = 3
+BESIDE = 480
+"""Pixels of the view from which on form and picture stand beside each other."""
+QWIDGETSIZE_MAX = 16_777_215
+"""Qt's own bound: no bound."""
 SUBJECT, HOW = (0, 460), (3, 640)
 """Columns that are left out of a table narrower than so many pixels (hovering over a figure tells all)."""
 
@@ -53,19 +57,14 @@ class SupplyView(PictureFrame):
         self.copy_button.setToolTip(_("Copy the plan as Markdown"))
         self.copy_button.clicked.connect(self._copy)
         self._lay_out()
-        self.form.changed.connect(self._show)
+        self.form.keep(draws.typed)
+        self.form.changed.connect(self._typed)
         draws.known.connect(self._known)
         draws.failed.connect(self._failed)
         self._show()
 
     def _lay_out(self) -> None:
-        left = QScrollArea()
-        left.setProperty("role", "clear")
-        left.setWidgetResizable(True)
-        left.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        left.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        left.setWidget(self.form)
-        left.setFixedWidth(FORM)
+        self._left = _scrolled(self.form)
         right = QVBoxLayout()
         right.setSpacing(4)
         right.addWidget(self.headline)
@@ -73,18 +72,31 @@ class SupplyView(PictureFrame):
         right.addWidget(self.picture)
         right.addWidget(WholeRows(self.table, LEAST_ROWS), 1)
         right.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignRight)
-        columns = QHBoxLayout()
+        inside = QWidget()
+        inside.setProperty("role", "clear")
+        self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight, inside)
         columns.setContentsMargins(10, 4, 10, 6)
         columns.setSpacing(10)
-        columns.addWidget(left)
+        columns.addWidget(self._left)
         columns.addLayout(right, 1)
-        self.body.addLayout(columns, 1)
+        self.set_picture(_scrolled(inside))
+        self._fit()
+
+    def _fit(self) -> None:
+        """The form beside the picture, or below it where both have no room beside each other."""
+        wide = self.width() >= BESIDE
+        ways = QBoxLayout.Direction
+        self._columns.setDirection(ways.LeftToRight if wide else ways.BottomToTop)
+        self._left.setFixedWidth(FORM) if wide else self._left.setMaximumWidth(QWIDGETSIZE_MAX)
+        self._left.setMinimumHeight(0 if wide else self.form.sizeHint().height())
+        self._left.setMinimumWidth(FORM)
+        for column, least in (SUBJECT, HOW):
+            self.table.setColumnHidden(column, self.width() - FORM < least)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what has no room."""
         super().resizeEvent(event)
-        for column, least in (SUBJECT, HOW):
-            self.table.setColumnHidden(column, self.width() - FORM < least)
+        self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look what the card has drawn since."""
@@ -101,6 +113,10 @@ class SupplyView(PictureFrame):
     def _ask(self) -> None:
         if self._card and self.isVisible():
             self._draws.ask(self._card)
+
+    def _typed(self) -> None:
+        self._draws.typed = self.form.kept
+        self._show()
 
     def _known(self, card: str, draw: CardDraw) -> None:
         if card == self._card:
@@ -163,3 +179,14 @@ class SupplyView(PictureFrame):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.markdown())
+
+
+def _scrolled(widget: QWidget) -> QScrollArea:
+    """A widget that scrolls up and down where it has no room."""
+    scroll = QScrollArea()
+    scroll.setProperty("role", "clear")
+    scroll.setWidgetResizable(True)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setWidget(widget)
+    return scroll

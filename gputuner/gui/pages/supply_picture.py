@@ -14,6 +14,8 @@ from gputuner.gui.theme import TEXT_SMALL, Theme, text_on, tinted
 
 EDGE, TITLE, MARKS, TRACK, GAP = 10.0, 17.0, 14.0, 20.0, 7.0
 """Pixels: sides, line of the title, line of the limits' words, track, between gauges."""
+SHORTEST = 60.0
+"""Pixels below which nothing is told beside a title (hovering tells it)."""
 BLOCK = TITLE + MARKS + TRACK + GAP
 
 
@@ -92,18 +94,19 @@ class SupplyGauges(QWidget):
     def _gauge(self, painter: QPainter, gauge: Gauge, top: float) -> None:
         width = self.width() - 2 * EDGE
         metrics = QFontMetricsF(self._font)
+        line, middle = QRectF(EDGE, top, width, TITLE), Qt.AlignmentFlag.AlignVCenter
+        bold = QFontMetricsF(self._bold)
+        title = bold.elidedText(gauge.title, Qt.TextElideMode.ElideRight, width)
         painter.setFont(self._bold)
         painter.setPen(QColor(self._theme.text))
-        line = QRectF(EDGE, top, width, TITLE)
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, gauge.title)
-        used = QFontMetricsF(self._bold).horizontalAdvance(gauge.title) + 12
+        painter.drawText(line, middle, title)
         painter.setFont(self._font)
-        colour = self._theme.ink(self._theme.danger) if gauge.over else self._theme.muted
-        painter.setPen(QColor(colour))
-        told = metrics.elidedText(
-            f"▲ {gauge.text}" if gauge.over else gauge.text, Qt.TextElideMode.ElideRight, width - used
-        )
-        painter.drawText(line, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, told)
+        room = width - bold.horizontalAdvance(title) - 12
+        told = f"▲ {gauge.text}" if gauge.over else gauge.text
+        if room >= SHORTEST:
+            painter.setPen(QColor(self._theme.ink(self._theme.danger) if gauge.over else self._theme.muted))
+            told = metrics.elidedText(told, Qt.TextElideMode.ElideRight, room)
+            painter.drawText(line, middle | Qt.AlignmentFlag.AlignRight, told)
         track = QRectF(EDGE, top + TITLE + MARKS, width, TRACK)
         painter.setPen(QPen(QColor(self._theme.line), 1))
         painter.setBrush(QColor(self._theme.sunk))

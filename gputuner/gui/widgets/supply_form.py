@@ -61,6 +61,7 @@ class SupplyForm(QWidget):
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 6, 0)
         self.column.setSpacing(1)
+        self._boxes: list[WholeBox | DecimalBox] = []
         low, high = RANGES["cards"]
         self.cards = WholeBox()
         self.cards.setRange(int(low), int(high))
@@ -103,6 +104,7 @@ class SupplyForm(QWidget):
         return box
 
     def _add(self, box: WholeBox | DecimalBox, name: str, why: str) -> None:
+        self._boxes.append(box)
         box.setAccessibleName(name)
         box.setToolTip(why)
         box.lineEdit().setTextMargins(4, 0, 0, 0)
@@ -112,6 +114,19 @@ class SupplyForm(QWidget):
         self.column.addWidget(label(name, "muted"))
         self.column.addWidget(box)
         self.column.addSpacing(4)
+
+    @property
+    def kept(self) -> tuple[float, ...]:
+        """All numbers as they stand, for a form that is built anew."""
+        return tuple(float(box.value()) for box in self._boxes)
+
+    def keep(self, kept: tuple[float, ...]) -> None:
+        """Put them in; none: leave what stands."""
+        for box, value in zip(self._boxes, kept, strict=False):
+            if isinstance(box, WholeBox):
+                box.setValue(int(value))
+            else:
+                box.setValue(value)
 
     @property
     def wishes(self) -> Wishes:
