@@ -42,7 +42,7 @@ def opened(open_window, invented, qtbot):
         page = window.experiments["power"]
         page.load_plots()
         page.refresh()
-        qtbot.waitUntil(lambda: window.conductor.background.pending == 0)
+        qtbot.waitUntil(lambda: window.conductor.background.pending == 0, timeout=60_000)
         return window, page, page.result.pictures.supply
 
     return make
@@ -132,9 +132,9 @@ def test_after_a_run_both_views_are_there_and_each_has_its_table(open_window, in
     page, desk = window.experiments["power"], window.desks["power"]
     page.load_plots()
     page.start()
-    qtbot.waitUntil(lambda: desk.state.phase is Phase.OVER)
+    qtbot.waitUntil(lambda: desk.state.phase is Phase.OVER, timeout=60_000)
     page.refresh()
-    qtbot.waitUntil(lambda: window.conductor.background.pending == 0)
+    qtbot.waitUntil(lambda: window.conductor.background.pending == 0, timeout=60_000)
     assert page.result.segments["curves"].isEnabled()
     page.result.show_name("curves")
     assert not page.result._below.isHidden()
@@ -221,7 +221,7 @@ def test_what_was_typed_survives_another_theme_and_language(opened, qtbot):
     anew = page.result.pictures.supply
     assert anew is not view
     assert (anew.form.cards.value(), anew.form.wishes) == (3, told)
-    qtbot.waitUntil(lambda: window.conductor.background.pending == 0)
+    qtbot.waitUntil(lambda: window.conductor.background.pending == 0, timeout=60_000)
 
 
 def test_in_a_narrow_window_the_form_stands_below(opened):
