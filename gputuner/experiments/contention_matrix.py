@@ -79,23 +79,27 @@ def matrix(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, St
     distinct = list({job.label: job for job in jobs}.values())
     _, probes_s = sensitivities_cost(quick, len(distinct), mode)
     keep_s = END_S + min(probes_s, FOR_PROBES * quick.course.left_s)
-    ordered = pairs_in_order(distinct)
-    for number, pair in enumerate(ordered):
-        cost_s = quick.round_s(pair, fresh=False)
-        if mode in quick.refused:
-            break
-        if not quick.course.fits(cost_s, keep_s):
-            yield from skipped(quick.course, "contend_pairs", cost_s * (len(ordered) - number), keep_s)
-            break
-        yield from quick.round(pair, mode, ahead=2, last=number + 1 == len(ordered))
+    left = yield from _pairs(quick, pairs_in_order(distinct), mode, keep_s)
     if mode in quick.refused:
         return None
     found = yield from sensitivities(quick, distinct, mode)
+    left = yield from _pairs(quick, left, mode, END_S)  # probes seldom take all that was kept for them
+    if left:
+        yield from skipped(quick.course, "contend_pairs", sum(quick.round_s(p, fresh=False) for p in left), END_S)
     yield from causes(quick, mode, found)
     if found is not None:
         yield from predictions(quick, distinct, mode, found)
     yield from _counted(quick, distinct, mode)
     return found
+
+
+def _pairs(lab: Lab, pairs: Sequence[Pair], mode: Mode, keep_s: float) -> Generator[Step, StepResult, Sequence[Pair]]:
+    """Run pairs as long as ``keep_s`` seconds stay; those that did not run."""
+    for number, pair in enumerate(pairs):
+        if mode in lab.refused or not lab.course.fits(lab.round_s(pair, fresh=False), keep_s):
+            return pairs[number:]
+        yield from lab.round(pair, mode, ahead=2, last=number + 1 == len(pairs))
+    return ()
 
 
 def _counted(lab: Lab, jobs: Sequence[Runnable], mode: Mode) -> Generator[Step, StepResult, None]:

@@ -208,6 +208,15 @@ def test_where_time_is_short_pairs_that_did_not_run_are_predicted(lab):
     assert of.course.spent_s <= of.course.context.budget_s
 
 
+def test_what_probes_did_not_need_of_their_time_goes_to_the_pairs_left_out(lab):
+    of, jobs = laboratory(lab, minutes=6.0)
+    performer = Divided()
+    performer.perform(matrix(of, jobs, "processes"))
+    (skipped,) = [w.params for w in performer.warned if w.code == "stage_skipped"] or [{"left_s": 0.0}]
+    assert len(mixes(performer.points)) >= 1
+    assert float(skipped["left_s"]) < 25.0, "no pair fits into what is left"
+
+
 def test_no_time_for_probes_is_told_and_clock_and_memory_still_judge(lab):
     of, jobs = laboratory(lab, minutes=2.0)
     performer = Divided(together_mhz=1200.0)

@@ -42,7 +42,7 @@ SPARE_S = 12.0
 SETTINGS = "uuid,power.limit,clocks.applications.graphics,clocks.max.sm,persistence_mode,compute_mode,ecc.mode.current"
 SHOWN = 30
 """Lines of a piece that the summary shows."""
-BESIDE = {"gputuner.contend/1": "train_throughput", "gputuner.cooling/1": "matmul_rate"}
+BESIDE = {"gputuner.contend/1": "train_throughput", "gputuner.health/1": "vram_block_rate"}
 """What a kind of document has many of and the summary leaves out."""
 
 
@@ -63,7 +63,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options.add_argument("--piece", default="", help="only these pieces of them, with commas")
     options.add_argument("--out", type=Path, default=Path(os.environ.get("OUT") or "card-day"))
     options.add_argument("--done", type=Path, nargs="*", default=[], help="folders of earlier runs")
-    options.add_argument("--minutes", type=float, default=9.6)
+    options.add_argument("--minutes", type=float, default=9.4)
     options.add_argument("--gpu", default="")
     options.add_argument("--simulate", default="", metavar="CARD")
     options.add_argument("--list", action="store_true")

@@ -57,7 +57,7 @@ def _script(
 
 def _pairs(name: str, words: str, minutes: float) -> Piece:
     rest = f"{words} --minutes {minutes:g} --out {OUT}/contention {WHERE}"
-    return _script(name, f"contention_pairs {rest}", 60 * minutes + 25, spare_s=15)
+    return _script(name, f"contention_pairs {rest}", 60 * minutes + 20, spare_s=15)
 
 
 def _recipe(example: str) -> Piece:
@@ -75,13 +75,13 @@ PARTS: dict[str, tuple[Piece, ...]] = {
     ),
     "health": (_script("health", f"health_card 4.5 --data-dir {DATA} {WHERE}", 290),),
     "identity": (_ours("identity", "health --minutes 1.2", 85),),
-    "cooling": (_ours("cooling", "cooling --minutes 9.2", 560, spare_s=25),),
-    "pairs": (_pairs("pairs", "--part matrix", 9.0),),
-    "four": (_pairs("four", "--part four", 9.3),),
-    "synthetic": (_pairs("synthetic", "--part causes", 9.0),),
+    "cooling": (_ours("cooling", "cooling --minutes 8.8", 540, spare_s=25),),
+    "pairs": (_pairs("pairs", "--part matrix", 8.7),),
+    "four": (_pairs("four", "--part four", 8.7),),
+    "synthetic": (_pairs("synthetic", "--part causes", 8.7),),
     "mps": (
-        _pairs("mps_sm", "--part causes --mode mps --jobs sm tensor dram", 4.5),
-        _pairs("mps_l2", "--part causes --mode mps --jobs l2 pcie host", 4.5),
+        _pairs("mps_sm", "--part causes --mode mps --jobs sm tensor dram", 4.2),
+        _pairs("mps_l2", "--part causes --mode mps --jobs l2 pcie host", 4.2),
     ),
     "modes": (
         _ours("three_edsr", "contend edsr:batch=16 --jobs 3 --mode processes,mps --fixed-batch --minutes 4", 250),

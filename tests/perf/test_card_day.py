@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.perf.card_day import LOG, SESSIONS, Day, done_in, main, results
+from tests.perf.card_day import LOG, SESSIONS, SPARE_S, Day, done_in, main, results
 from tests.perf.card_parts import PARTS, WHERE, Piece
 
 ALL = [piece for pieces in PARTS.values() for piece in pieces]
@@ -41,7 +41,8 @@ def test_a_piece_that_would_is_refused_before_it_runs(tmp_path):
 
 def test_pieces_fit_into_a_command_of_ten_minutes_and_have_names_of_their_own():
     assert len({each.name for each in ALL}) == len(ALL)
-    assert max(each.expected_s for each in ALL) < 9.8 * 60
+    usual_s = 9.4 * 60 - SPARE_S
+    assert [each.name for each in ALL if each.expected_s >= usual_s] == []
     assert all(each.expected_s < each.longest_s for each in ALL)
     assert all(sum(part.words.count(WHERE) for part in pieces) <= len(pieces) for pieces in PARTS.values())
 
