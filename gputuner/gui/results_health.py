@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gputuner.analysis.health import as_sold, verdict
-from gputuner.analysis.vram_map import Stretch, VramMap, vram_map
+from gputuner.analysis.vram_map import Stretch as Block
+from gputuner.analysis.vram_map import VramMap, vram_map
 from gputuner.gui.plots.address_map import state_words
-from gputuner.gui.plots.curves import Dot, Series
+from gputuner.gui.plots.curves import Dot, Series, Stretch
 from gputuner.gui.results import figure, of_metric
 from gputuner.gui.results_text import origin_lines, table
 from gputuner.gui.run_state import RunFacts
@@ -36,6 +37,8 @@ class BurnShown:
     rates: tuple[Series, ...] = ()
     heat: tuple[Series, ...] = ()
     clock: tuple[Series, ...] = ()
+    stretches: tuple[Stretch, ...] = ()
+    """The stages, as far as they have come."""
 
 
 def shown_map(facts: RunFacts) -> VramMap:
@@ -44,7 +47,7 @@ def shown_map(facts: RunFacts) -> VramMap:
     return vram_map(facts.points, total)
 
 
-def stretch_hint(stretch: Stretch) -> str:
+def stretch_hint(stretch: Block) -> str:
     """Offset, state, passes and rate of a block of the map, a line each."""
     lines = [
         _("{first} to {last}").format(first=_gib(stretch.offset), last=_gib(stretch.offset + stretch.bytes)),
@@ -61,7 +64,7 @@ def stretch_hint(stretch: Stretch) -> str:
     return "\n".join(lines)
 
 
-def _passed(stretch: Stretch) -> tuple[tuple[str, str], ...]:
+def _passed(stretch: Block) -> tuple[tuple[str, str], ...]:
     return tuple(each for each in stretch.tested if each not in stretch.failed)
 
 
@@ -131,7 +134,29 @@ def burn_shown(facts: RunFacts, theme: Theme) -> BurnShown:
         rates=tuple(rates),
         heat=_dotted(heat, theme.quantity(Quantity.CORE_TEMPERATURE_C)),
         clock=_dotted(clock, theme.quantity(Quantity.SM_CLOCK_MHZ)),
+        stretches=tuple(_stages(facts, began)),
     )
+
+
+def _stages(facts: RunFacts, began_ns: int) -> list[Stretch]:
+    """Stretches of steps of one kind, in minutes of the test."""
+    names = {
+        "health_memory_cold": _("memory cold"),
+        BURN_STEP: _("products"),
+        "health_rest": _("products"),
+        "health_memory_hot": _("memory hot"),
+    }
+    found: list[Stretch] = []
+    for step in facts.steps:
+        if step.label not in names:
+            continue
+        ended = facts.t_ns if step.t1_ns is None else step.t1_ns
+        first, last = ((t_ns - began_ns) * 1e-9 / MINUTE_S for t_ns in (step.t0_ns, ended))
+        if found and found[-1].name == names[step.label]:
+            first = found.pop().x0
+        if last > first:
+            found.append(Stretch(x0=first, x1=last, name=names[step.label]))
+    return found
 
 
 def _burn_dot(minute: float, point: Point) -> Dot:

@@ -82,6 +82,9 @@ def test_products_lie_where_their_stretches_ended_and_wrong_ones_have_a_sign(hea
     assert [dot.y for dot in whole.dots] == pytest.approx([60.0, 60.0])
     assert [(dot.x, dot.point_id) for dot in wrong.dots] == [(pytest.approx(3.0), "burn-bf16-1")]
     assert [dot.y for dot in shown.heat[0].dots] == [70.0, 71.0]
+    assert [(s.name, round(s.x0, 3), round(s.x1, 3)) for s in shown.stretches] == [
+        ("memory cold", 0.0, 1.0), ("products", 1.0, 3.0), ("memory hot", 3.0, 4.0)
+    ]  # fmt: skip
     assert [dot.y for dot in shown.clock[0].dots] == [2600.0, 2599.0]
 
 
@@ -328,6 +331,7 @@ def test_the_history_of_the_chosen_card_is_there_without_a_run(page_of, invented
     wear = page.result.pictures.wear
     assert "8 sessions" in wear.head_text
     assert wear.drift.series[0].dots
+    assert wear.notice.text.startswith("The cooler has become worse Clean fins")
     assert "The resistance rises" in page.result.pictures.markdown(RunFacts())
     page.setup.choose_card(invented.rtx_3090().uuid)
     page.refresh()

@@ -1,6 +1,8 @@
 # pyright: standard
 """The pictures of a health test: map by address, identity, products, counters, certificate, wear."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -92,13 +94,14 @@ class HealthPictures(Pictures):
         self.wear = None if wear is None else WearPicture(theme, wear)
         pages: dict[str, QWidget] = {
             "map": column((self.verdicts, 0), (self.framed_map, 5), (self.rates, 2)),
-            "identity": scrolling(self.identity),
+            "identity": column((scrolling(self.identity), 1)),
             "burn": column((self.burn, 3), (beside(self.heat, self.clock), 2)),
-            "counters": scrolling(self.counters, self.stages, self.memory),
+            "counters": column((scrolling(self.counters, self.stages, self.memory), 1)),
             "certificate": self.certificate,
         }
         if self.wear is not None:
-            pages["wear"] = self.wear
+            pages["wear"] = column((self.wear, 1))
+        self._history = pages.get("wear")
         self.add_pages({name: pages[name] for name in health_titles(wear=wear is not None)})
         self.rates.hide()
 
@@ -129,7 +132,8 @@ class HealthPictures(Pictures):
         self.identity.show_unit(sold_words(points) if verdicts else "")
         burned = burn_shown(facts, self._theme)
         for plot, found in ((self.burn, burned.rates), (self.heat, burned.heat), (self.clock, burned.clock)):
-            plot.show_series(found)
+            named = burned.stretches if plot is self.burn else [replace(each, name="") for each in burned.stretches]
+            plot.show_series(found, named if found else ())
             plot.setVisible(bool(found))
         self.counters.show_table(counters_table(facts), counter_lines(facts))
         self.stages.show_table(health.stages_table(points))
@@ -152,7 +156,7 @@ class HealthPictures(Pictures):
 
     def markdown(self, facts: RunFacts) -> str:
         """What the test found, in tables; of the history what that tells."""
-        if self.wear is not None and self.current is self.wear:
+        if self.wear is not None and self.current is self._history:
             return self.wear.markdown()
         return health_markdown(facts)
 

@@ -7,6 +7,7 @@ from time import time
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from gputuner.advice.wear import wear_advice
 from gputuner.analysis.wear import Wear
 from gputuner.analysis.wear_drift import Basis, Drift, Trend
 from gputuner.gui.pages.health_tables import TableFrame
@@ -20,7 +21,7 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
 from gputuner.gui.widgets.labels import label
 from gputuner.gui.widgets.notice import Notice
-from gputuner.language import numbers
+from gputuner.language import numbers, sentences
 from gputuner.language import wear as words
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo, Origin
@@ -28,13 +29,24 @@ from gputuner.model.cards import CardInfo, Origin
 FRESH_S = 120.0
 """An answer is asked for anew after so long, when the page is seen again."""
 CURVE_TALL = 210
-"""Pixels of the curve over weeks, at least."""
+"""Pixels of the curve over weeks."""
 NOTHING = Wear(
     card=CardInfo(uuid="", index=0, name=""),
     origin=Origin.MEASURED,
     drift=Drift(verdict=Trend.TOO_FEW, basis=Basis.NONE),
 )
 """Whose tables have headings alone."""
+
+
+def _advised(wear: Wear) -> tuple[str, str]:
+    """What the history advises, the most urgent as the title; empty where it advises nothing."""
+    advices, _questions = wear_advice(wear)
+    if not advices:
+        return "", ""
+    first, *rest = advices
+    more = [sentences.advice_action(first)]
+    more += [f"{sentences.advice_title(each)}: {sentences.advice_action(each)}" for each in rest]
+    return sentences.advice_title(first), "\n".join(more)
 
 
 class WearPicture(QScrollArea):
@@ -54,7 +66,7 @@ class WearPicture(QScrollArea):
         self._drift_words = label("", "muted", wrap=True)
         self._drift_words.setContentsMargins(12, 2, 12, 6)
         self.drift.body.addWidget(self._drift_words)
-        self.drift.plot.setMinimumHeight(CURVE_TALL)
+        self.drift.plot.setFixedHeight(CURVE_TALL)
         hours_frame = framed(self.hours, _("How hot, how long"), "")
         cycles_frame = framed(self.cycles, _("Thermal cycles of the core"), "")
         self.limited = TableFrame(theme, _("Held back"), words.limited_table(NOTHING).headers, (1, 2))
@@ -109,7 +121,7 @@ class WearPicture(QScrollArea):
         elif wear is None:
             self.notice.say(_("No session of this card is stored yet"), _("Record ordinary work to see it age."))
         else:
-            self.notice.say("")
+            self.notice.say(*_advised(wear))
         for part in (self._head, *self._parts):
             part.setVisible(wear is not None)
         if wear is not None and wear is not self._shown:

@@ -228,7 +228,7 @@ class CurvePlot(PictureFrame):
             self._label(parts, spot=spot, stacked=len(named) > 1, level=len(named) == 1 and self._is_level(named[0]))
         for upright in self.uprights:
             self._label([(upright.name, self._theme.muted)], upright=self._x.place(upright.x))
-        for stretch in self.stretches:
+        for stretch in (each for each in self.stretches if each.name):
             self._label([(stretch.name, self._theme.muted)], stretch=stretch)
 
     def _named(self) -> list[tuple[Spot, list[Series]]]:
