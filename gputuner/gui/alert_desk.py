@@ -3,7 +3,9 @@
 replay is shown. Outlives the pages."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
+from threading import Thread
 from time import monotonic
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -16,8 +18,10 @@ from gputuner.gui.icons import glyph_icon
 from gputuner.gui.live import Live
 from gputuner.gui.run_worker import Background
 from gputuner.language import alerts as words
+from gputuner.language import sentences
 from gputuner.model.alerts import DEFAULT_RULES, AlertChange, AlertPlan
 from gputuner.model.cards import CardInfo
+from gputuner.model.errors import GputunerError
 from gputuner.telemetry.feed import Feed, Tick
 
 PLAN_S = 2.0
@@ -49,6 +53,7 @@ class AlertDesk(QObject):
         self._stop: Callable[[], None] | None = None
         self._last: tuple[int, float] | None = None
         self._since: dict[tuple[str, str, str], str] = {}
+        self._trial: Thread | None = None
         self._reading = False
         self._tray: QSystemTrayIcon | None = None
         queued = Qt.ConnectionType.QueuedConnection
@@ -104,13 +109,22 @@ class AlertDesk(QObject):
             self.save(AlertPlan(rules=DEFAULT_RULES, hook=self.plan.hook, notify=self.plan.notify))
 
     def try_out(self) -> None:
-        """Run the hook and tell the desktop once; ``said`` tells what came of it."""
+        """Run the hook and tell the desktop once; ``said`` tells what came of it. One at a time."""
+        if self._trial is None or not self._trial.is_alive():
+            self._trial = Thread(target=self._try, name="alert test", daemon=True)
+            self._trial.start()
 
-        def told(answer: tuple[str, str]) -> None:
-            way, trouble = answer
-            self.said.emit(trouble or words.tried(way, hook=bool(self.plan.hook)))
-
-        self._background.ask(self._port.try_out, told, self._unread)
+    def _try(self) -> None:
+        """In a thread of its own: a hook may take its whole time-out."""
+        hook = bool(self.plan.hook)
+        try:
+            way, trouble = self._port.try_out()
+        except GputunerError as err:
+            told = sentences.error(err)
+        else:
+            told = trouble or words.tried(way, hook=hook)
+        with suppress(RuntimeError):  # the window was closed meanwhile
+            self.said.emit(told)
 
     def close(self) -> None:
         """Watch no more; idempotent."""
