@@ -239,7 +239,7 @@ def help_of(name: str) -> dict[str, str | None]:
             own = {"--gpu": _GPU, "--minutes": None, "--share": queue_run.SHARE_HELP}
         case _:
             own = dict.fromkeys(_NOT_HERE)
-    return {**own, **dict.fromkeys(_NEVER)}
+    return {"--memory-cap": None, **own, **dict.fromkeys(_NEVER)}
 
 
 def _opened(options: Options) -> "Queue":
@@ -288,7 +288,7 @@ def _follow(output: Output, look: Callable[[], tuple[Path | None, bool]], path: 
 def _one(text: str) -> int:
     ids = job_ids((text,))
     if len(ids) != 1:
-        raise UsageError("queue_ids", f"cannot read {text}", value=text)
+        raise UsageError("queue_one_id", f"{text} names several jobs", value=text)
     return ids[0]
 
 

@@ -247,7 +247,7 @@ ADVICE: dict[str, AdviceWords] = {
 
 QUESTIONS: dict[str, str] = {
     "contend_again": N_("The figures do not hold (solo moved, or a job seemed faster than alone); measure again."),
-    "contend_nothing": N_("What jobs at once do on this card has not been measured."),
+    "contend_nothing": N_("What jobs at once do here has not been measured."),
     "contend_tuned": N_("What each job does alone at its own best batch is not known; more time tells."),
     "contend_modes": N_("Whether MPS or streams do more than time slicing has not been measured."),
     "contend_causes": N_("What the jobs lose time at is not known."),

@@ -114,6 +114,7 @@ ERRORS: dict[str, str] = {
     "queue_session_no_memory": N_("Session {session} measured no memory that a job could need."),
     "queue_move_where": N_("Say where to: one of --before ID, --behind ID and --first."),
     "queue_ids": N_("{value} names no jobs; write ids as 3, 3,5 or 3-7."),
+    "queue_one_id": N_("{value} names several jobs; this takes one at a time."),
     "queue_array": N_("{value} names no indices; write them as 1-10 or 0,2,4-6."),
     "queue_array_most": N_("{value} names more than {most} indices; add it as several arrays."),
     "queue_time": N_("{option} cannot be {value}; write a time as 90 (seconds), 30m, 2h or 1d, up to a year."),
