@@ -59,7 +59,7 @@ def test_memory_grows_with_the_batch(worker):
 
 @pytest.mark.parametrize("precision", ["bf16"])
 def test_half_precision_trains_too(worker, precision):
-    result = worker.trial("resnet50", {**TINY, "precision": precision}, measure_s=0.01, budget_s=600.0)
+    result = worker.trial("resnet50", {**TINY, "batch": 2, "precision": precision}, measure_s=0.01, budget_s=600.0)
     assert result["kind"] == "result"
     assert result["notes"]["loss_finite"] is True
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workloads.observed.program import run
+from tests.workloads.observed.program import Ended, run
 
 pytestmark = pytest.mark.torch
 
@@ -143,12 +143,24 @@ def test_a_folder_that_is_gone_is_no_matter(tmp_path: Path):
     assert (told.code, told.err, told.lines) == (0, "", ())
 
 
-def test_an_error_of_the_users_comes_through_as_it_is(tmp_path: Path):
-    told = run(STEPS, tmp_path, "fail")
+@pytest.fixture(scope="module")
+def failed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Ended, Path]:
+    """How a training that fails has ended, and the folder of its records."""
+    folder = tmp_path_factory.mktemp("failed")
+    return run(STEPS, folder, "fail"), folder / "records"
+
+
+def test_an_error_of_the_users_comes_through_as_it_is(failed: tuple[Ended, Path]):
+    told, _records = failed
     assert told.code == 1
     assert told.err.rstrip().endswith("ZeroDivisionError: division by zero")
     (seen,) = told.observed
     assert (seen.steps, seen.off) == (5, None)
+
+
+def test_nobody_else_can_read_the_records(failed: tuple[Ended, Path]):
+    (file,) = failed[1].glob("*.jsonl")
+    assert os.stat(file).st_mode & 0o077 == 0
 
 
 FAKES = {
@@ -222,12 +234,6 @@ def test_a_compiled_training_has_the_same_graphs(tmp_path: Path):
     assert plain.code == 0, plain.err
     assert (told.code, told.out) == (0, plain.out)
     assert any(seen.compiled for seen in told.observed)
-
-
-def test_nobody_else_can_read_the_records(tmp_path: Path):
-    run(STEPS, tmp_path)
-    (file,) = (tmp_path / "records").glob("*.jsonl")
-    assert os.stat(file).st_mode & 0o077 == 0
 
 
 ENDS = """
