@@ -17,7 +17,7 @@ from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError
 
-WIDTH = 540
+WIDTH = 568
 TOP, EDGE = 52, 12
 
 
