@@ -133,6 +133,8 @@ class Crew:
             self._rest(until_ns)
         if self._stopped:
             return None
+        if not self._back:
+            return []
         back, self._back = self._back, []
         for job in back:
             job.asked_ns = None

@@ -142,11 +142,10 @@ class Ledger:
 
     def told_often(self, cards: Sequence[str], rounds: Sequence[Sequence[int]], now_ns: int) -> None:
         """As ``told``, for rounds of which the last time of each is its end."""
-        self.told(cards, rounds[0], now_ns)
         gap_ns = round(self._gap_after_s * NS)
-        if any(later[-1] - earlier[0] > gap_ns for earlier, later in pairwise(rounds)):
-            for times in rounds:
-                self.told(cards, times, now_ns)
+        whole = all(later[-1] - earlier[0] <= gap_ns for earlier, later in pairwise(rounds))
+        for times in rounds[:1] if whole else rounds:
+            self.told(cards, times, now_ns)
         for card, t_ns in zip(cards, rounds[-1], strict=False):
             self.watches[card].last_good_ns = t_ns
 

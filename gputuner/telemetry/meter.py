@@ -37,23 +37,24 @@ class Meter:
         if took_ns > self._worst_ns[kind]:
             self._worst_ns[kind] = took_ns
 
-    def swept(self, kind: str, rounds: Iterable[Sequence[int]]) -> None:
+    def swept(self, kind: str, rounds: Sequence[Sequence[int]]) -> None:
         """Rounds of calls of this kind.
 
         Of each round the times (ns) at which its calls began, one when the one before was over, and at last the end.
         """
-        recent, worst_ns = self._took_ns[kind], self._worst_ns[kind]
+        recent = self._took_ns[kind]
         for times in rounds:
-            took_ns = tuple(map(sub, times[1:], times))
-            recent.extend(took_ns)
-            worst_ns = max(worst_ns, *took_ns)
-        self._worst_ns[kind] = worst_ns
+            recent.extend(map(sub, times[1:], times))
+        worst_ns = max(max(map(sub, times[1:], times)) for times in rounds)
+        self._worst_ns[kind] = max(self._worst_ns[kind], worst_ns)
 
-    def sampled(self, card: str, t_ns: int) -> None:
-        """The first card of a round was read at ``t_ns``."""
+    def sampled(self, card: str, *times_ns: int) -> None:
+        """The first card of rounds was read at these times."""
         if card == self._card:
-            self._intervals_ns.append(t_ns - self._last_ns)
-        self._card, self._last_ns = card, t_ns
+            self._intervals_ns.extend(map(sub, times_ns, (self._last_ns, *times_ns)))
+        else:
+            self._intervals_ns.extend(map(sub, times_ns[1:], times_ns))
+        self._card, self._last_ns = card, times_ns[-1]
 
     def cost(self, kind: str) -> CallCost | None:
         """Median and worst time of the calls of one kind."""

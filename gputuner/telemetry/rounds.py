@@ -187,8 +187,7 @@ class Rounds:
         if self._unsettled:
             cards = [watch.info.uuid for watch in self._ready]
             self._meter.swept(FAST, self._unsettled)
-            for times in self._unsettled:
-                self._meter.sampled(cards[0], times[0])
+            self._meter.sampled(cards[0], *(times[0] for times in self._unsettled))
             self._ledger.told_often(cards, self._unsettled, now)
             self._unsettled.clear()
 
@@ -220,20 +219,23 @@ class Rounds:
         """Other cards are ready than before; what is new is read in both tiers at once."""
         known = {watch.info.uuid for watch in self._ready}
         self._slow_owed.update(watch.info.uuid for watch in ready if watch.info.uuid not in known)
+        self._upset()
         self._ready, self._fast_jobs = ready, [(watch, self._fast_job(watch.info.uuid)) for watch in ready]
 
     def _all_at_once(self, now: int) -> Joint | None:
         """The job that reads all cards in one go; None if the source does not, or not all are to be asked now."""
-        xids = self._job(XIDS, "", self._ledger.xids, self._questions.xids)
-        jobs = [*(job for _, job in self._fast_jobs), xids]
-        if not all(job.idle for job in jobs) or any(watch.retry_ns is not None for watch in self._ready):
-            return None
-        sweep = self._questions.sweep([watch.info.uuid for watch in self._ready], now)
-        if sweep is None:
-            return None
-        if self._joint is None or self._joint.sweep is not sweep:
-            self._joint = Joint(FAST, jobs, sweep, self._swept)  # pyright: ignore[reportArgumentType]
-        return self._joint
+        if self._joint is None and not any(watch.retry_ns is not None for watch in self._ready):
+            sweep = self._questions.sweep([watch.info.uuid for watch in self._ready], now)
+            self._joint = None if sweep is None else Joint(FAST, self._parts(), sweep, self._swept)
+        return None if self._crew.out else self._joint
+
+    def _parts(self) -> list[Job[object]]:
+        """The jobs that a joint one stands for."""
+        return [*(job for _, job in self._fast_jobs), self._job(XIDS, "", self._ledger.xids, self._questions.xids)]
+
+    def _upset(self) -> None:
+        """Something was not as in the rounds before: what holds for calm ones is to be found out anew."""
+        self._calm = self._joint = None
 
     def _fast_job(self, uuid: str) -> Job[object]:
         return self._job(FAST, uuid, self._fast_read, self._questions.read, uuid, FAST)
@@ -273,15 +275,15 @@ class Rounds:
     def _take(self, back: list[Job[object]]) -> None:
         called, hang_ns = self._meter.called, self._hang_ns
         for job in back:
-            if job is not self._joint:
+            if not isinstance(job, Joint):
                 called(job.kind, job.took_ns)
             if job.error is not None:
-                self._calm = None
+                self._upset()
                 self._take_error(job, job.error, self._now_ns)
             elif job.took_ns <= hang_ns:
                 job.take(job.value)
             else:
-                self._calm = None
+                self._upset()
 
     def _take_error(self, job: Job[object], error: Exception, now: int) -> None:
         if job.kind == REOPEN:
@@ -296,17 +298,19 @@ class Rounds:
 
     def _fast_read(self, read: Sample | Packed) -> None:
         ledger, now = self._ledger, self._now_ns
-        if ledger.packed(read, now) if isinstance(read, Packed) else ledger.fast(read, now):
+        packed = isinstance(read, Packed)
+        told = ledger.packed(read, now) if packed else ledger.fast(read, now)
+        if told:
             self._reopen_pauses.reset()
-        else:
-            self._calm = None
+        if not (told and packed):
+            self._upset()  # its calls are made ready anew
 
     def _swept(self, read: Swept | None) -> None:
         """All cards were read in one go; if not, what is not stuck is asked one by one now."""
         if read is None:
             self._settle(self._round_ns)
-            self._calm = None
-            jobs = [job for job in self._joint.parts if job.idle] if self._joint is not None else []
+            self._upset()
+            jobs = [job for job in self._parts() if job.idle]
             self._round = [*self._round, *jobs]
             self._crew.ask(jobs, self._round_ns)
             return
@@ -318,7 +322,7 @@ class Rounds:
         self._ledger.slow(*read)
 
     def _scanned(self, found: tuple[CardInfo, ...]) -> None:
-        self._calm = None
+        self._upset()
         self._ledger.scan(found, self._now_ns)
 
     def _opens_anew(self, now: int) -> bool:
@@ -336,7 +340,8 @@ class Rounds:
 
     def _reopened(self, found: tuple[CardInfo, ...]) -> None:
         """The library was opened anew: ask every card once, now."""
-        now, self._reopen_ns, self._resumed, self._calm = self._clock(), None, False, None
+        now, self._reopen_ns, self._resumed = self._clock(), None, False
+        self._upset()
         self._ledger.scan(found, now)
         if self._ledger.all_failing:
             self._reopen_ns = now + round(self._reopen_pauses.pause_s() * NS)

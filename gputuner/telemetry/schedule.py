@@ -18,9 +18,13 @@ class Schedule:
 
     def take(self, now_ns: int) -> bool:
         """True if a time is due; the next one then lies after ``now_ns``."""
-        if now_ns < self.next_ns:
+        late_ns = now_ns - self.next_ns
+        if late_ns < 0:
             return False
-        skipped, late_ns = divmod(now_ns - self.next_ns, self.period_ns)
+        if 2 * late_ns < self.period_ns:
+            self.next_ns += self.period_ns
+            return True
+        skipped, late_ns = divmod(late_ns, self.period_ns)
         self.next_ns += (skipped + 1) * self.period_ns
         taken = not (self._punctual and 2 * late_ns >= self.period_ns)
         self.missed += skipped + (not taken)

@@ -8,7 +8,7 @@ from binascii import a2b_base64, b2a_base64
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from struct import Struct, error
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -63,8 +63,7 @@ class Told:
     bundled: bool
 
 
-@dataclass(frozen=True, slots=True)
-class PackedTick:
+class PackedTick(NamedTuple):
     """One tick with packed readings; ``rest``: what else there is to it."""
 
     t_ns: int

@@ -2,9 +2,11 @@
 """The process table of a card: who holds memory, who computes, and what nobody visible owns."""
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import call as called
+from operator import length_hint
 from struct import Struct, pack
 from typing import Any
 
@@ -52,7 +54,9 @@ class Nobody:
         self._memory = bytearray(pack("=I36x", 0x2000028))
         self._counts = (ctypes.c_uint * len(names))()
         view = ctypes.c_char.from_buffer(self._memory)
-        self._calls: list[tuple[str, Callable[[], int]]] = []
+        self._calls: list[Callable[[], int]] = []
+        self._names: list[str] = []
+        self._left: Iterator[Callable[[], int]] = iter(())
         at = ctypes.addressof(self._counts)
         for place, name in enumerate(names):
             self._bind(asker, name, ctypes.c_void_p(at + 4 * place), None)
@@ -63,20 +67,26 @@ class Nobody:
     def _bind(self, asker: Asker, name: str, *args: Any) -> None:
         function = asker.binding.pointer(name)
         if function is not None:
-            self._calls.append((name, partial(function, asker.handle, *args)))
+            self._calls.append(partial(function, asker.handle, *args))
+            self._names.append(name)
 
     def used_bytes(self, asker: Asker) -> int | None:
         """Memory in use if no process is on the card; None if there are some or it must be asked the ordinary way."""
         if not self._complete or asker.t_ns >= self._until_ns or asker.card.info is not self._info:
             return None
-        for name, call in self._calls:
-            asker.out = name
-            refused = call()  # a list that does not fit into no room, or a failure
-            asker.out = None
-            if refused:
-                return None
+        self._left, asker.out = iter(self._calls), self
+        refused = any(map(called, self._left))  # a list that does not fit into no room, or a failure
+        asker.out = None
+        if refused:
+            return None
         used = int(self._USED.unpack_from(self._memory)[0])
         return None if any(self._counts) or used == ALL_ONES_64 else used
+
+    @property
+    def asking(self) -> str | None:
+        """Name of the call that is out; from any thread."""
+        place = len(self._calls) - length_hint(self._left) - 1
+        return self._names[place] if 0 <= place < len(self._names) else None
 
 
 class ProcessTable:

@@ -274,7 +274,9 @@ class NvmlSource:
         if found is None:
             return CardProcesses(card=card, t_ns=t_ns, processes=(), reason=Reason.ASLEEP)
         found.slow.t_ns = t_ns
-        table = self._tables.setdefault(card, ProcessTable())
+        table = self._tables.get(card)
+        if table is None:
+            table = self._tables[card] = ProcessTable()
         try:
             return table.read(found.slow, t_ns, self._unix_us())
         except DeviceLost:
