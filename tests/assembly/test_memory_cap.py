@@ -43,12 +43,12 @@ def test_a_cap_above_the_machines_memory_is_that_memory(tmp_path):
         assert setup._cap_bytes(card) == card.memory_total_bytes
 
 
-@pytest.mark.parametrize(("cap_gib", "words"), [(None, ""), (2, " --memory-cap 2")])
+@pytest.mark.parametrize(("cap_gib", "words"), [(None, ""), (12, " --memory-cap 12")])
 def test_commands_that_go_on_name_only_a_cap_that_was_given(tmp_path, cap_gib, words):
     """The processor always has a budget; only one of the user's stands in what is to be run next."""
-    cap_bytes = None if cap_gib is None else cap_gib * GIB
-    with closing(open_setup(data_dir=tmp_path, memory_cap_bytes=cap_bytes)) as setup:
-        run = setup.start(Asking(), setup.select("cpu", for_experiment=True))
+    cap_bytes, simulate = (None, ()) if cap_gib is None else (cap_gib * GIB, ("rtx-3090",))
+    with closing(open_setup(simulate=simulate, data_dir=tmp_path, memory_cap_bytes=cap_bytes)) as setup:
+        run = setup.start(Asking(), setup.select(None if simulate else "cpu", for_experiment=True))
         told = list(run)
     (started,) = [event for event in told if isinstance(event, RunStarted)]
     assert started.memory_cap_bytes
