@@ -35,6 +35,9 @@ NEAR_MEMORY_WORDS = (
 )
 """Texts of library calls that fail for want of workspace, but also otherwise: memory only if hardly any is left."""
 
+NO_IMPLEMENTATION = "could not create a primitive descriptor"
+"""oneDNN has no such operation in this format: an LSTM in FP16, say. Its memory errors name the primitive alone."""
+
 UNSUPPORTED_WORDS = (
     "no kernel image is available",
     "not implemented for",
@@ -97,6 +100,8 @@ def classify(err: BaseException, free_bytes: int | None = None, broken: bool = F
         return OUT_OF_MEMORY
     if not isinstance(err, RuntimeError | OSError):
         return USER_CODE
+    if NO_IMPLEMENTATION in text:
+        return UNSUPPORTED
     if any(words in text for words in MEMORY_WORDS):
         return OUT_OF_MEMORY
     if any(words in text for words in UNSUPPORTED_WORDS):

@@ -57,6 +57,12 @@ def test_memory_is_recognised_by_the_class_in_every_torch():
     assert classify(MemoryError()) == "out_of_memory"
 
 
+def test_an_operation_that_onednn_does_not_have_is_no_want_of_memory():
+    """As torch 2.13 answers an LSTM in FP16 on a processor without such arithmetic."""
+    text = "could not create a primitive descriptor for the LSTM forward propagation primitive. Run workload with …"
+    assert classify(RuntimeError(text)) == "unsupported"
+
+
 @pytest.mark.parametrize(
     ("text", "free_bytes", "expected"),
     [
