@@ -63,6 +63,8 @@ def main(words: Sequence[str] | None = None) -> int:
     options.add_argument("--piece", default="", help="only these pieces of them, with commas")
     options.add_argument("--out", type=Path, default=Path(os.environ.get("OUT") or "card-day"))
     options.add_argument("--done", type=Path, nargs="*", default=[], help="folders of earlier runs")
+    usual = Path(tempfile.gettempdir()) / f"card-day-{os.getuid()}"
+    options.add_argument("--data", type=Path, default=usual, help="folder of the sessions")
     options.add_argument("--minutes", type=float, default=9.4)
     options.add_argument("--gpu", default="")
     options.add_argument("--simulate", default="", metavar="CARD")
@@ -78,7 +80,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if asked.piece:
         pieces = [piece for piece in pieces if piece.name in asked.piece.split(",")]
     where = ("--simulate", asked.simulate) if asked.simulate else ("--gpu", asked.gpu) if asked.gpu else ()
-    day = Day(asked.out, where, 60.0 * asked.minutes)
+    day = Day(asked.out, where, 60.0 * asked.minutes, asked.data)
     return day.run(pieces, {name for folder in (asked.out, *asked.done) for name in done_in(folder)})
 
 
@@ -106,11 +108,12 @@ def done_in(folder: Path) -> set[str]:
 class Day:
     """One run over some pieces."""
 
-    def __init__(self, out: Path, where: Sequence[str], time_s: float) -> None:
+    def __init__(self, out: Path, where: Sequence[str], time_s: float, data: Path) -> None:
+        """``out``: results; ``where``: options that choose the card; ``data``: sessions, outside of ``out``."""
         out.mkdir(parents=True, exist_ok=True)
         self._out, self._where = out, tuple(where)
         self._end = time.monotonic() + time_s - SPARE_S
-        self._data = Path(tempfile.gettempdir()) / f"card-day-{os.getuid()}"
+        self._data = data
         self._log: IO[str] | None = None
 
     def run(self, pieces: Iterable[Piece], done: set[str]) -> int:

@@ -25,6 +25,10 @@ def piece(name: str, code: str, **changes) -> Piece:
     return replace(made, **changes)
 
 
+def day(folder: Path, time_s: float = 600.0) -> Day:
+    return Day(folder, (), time_s, folder / "data")
+
+
 def test_no_piece_can_change_a_setting():
     assert [each.name for each in ALL if each.forbidden()] == []
     assert piece("power", "").forbidden() == set()
@@ -35,7 +39,7 @@ def test_no_piece_can_change_a_setting():
 def test_a_piece_that_would_is_refused_before_it_runs(tmp_path):
     setter = Piece(name="cap", words=(sys.executable, "-c", "", "control"), expected_s=0.0, longest_s=1.0)
     with pytest.raises(SystemExit, match="cap would change settings"):
-        Day(tmp_path, (), 60.0).run([setter], set())
+        day(tmp_path, 60.0).run([setter], set())
     assert done_in(tmp_path) == set()
 
 
@@ -51,33 +55,33 @@ def test_what_is_done_is_kept_and_left_out_next_time(tmp_path, capsys):
     told = {"schema": "x/1", "outcome": "completed", "points": []}
     first = piece("first", f"import json; print(json.dumps({told}))", document=True)
     bad = piece("bad", "import sys; print('half'); sys.exit(3)")
-    assert Day(tmp_path, (), 600.0).run([first, bad], set()) == 1
+    assert day(tmp_path).run([first, bad], set()) == 1
     lines = {line["piece"]: line for line in results(tmp_path)}
     assert lines["first"]["document"] == told
     assert (lines["bad"]["outcome"], lines["bad"]["code"], lines["bad"]["said"]) == ("failed", 3, "half\n")
     assert done_in(tmp_path) == {"first"}
     assert (tmp_path / SESSIONS).exists()
-    assert Day(tmp_path, (), 600.0).run([first], done_in(tmp_path)) == 0
+    assert day(tmp_path).run([first], done_in(tmp_path)) == 0
     assert "first: done already" in capsys.readouterr().out
     assert "half" in (tmp_path / LOG).read_text()
 
 
 def test_a_piece_whose_time_is_over_is_interrupted_and_what_it_told_stays(tmp_path):
-    assert Day(tmp_path, (), 600.0).run([piece("long", ENDS_LATE, longest_s=4.0)], set()) == 1
+    assert day(tmp_path).run([piece("long", ENDS_LATE, longest_s=4.0)], set()) == 1
     (line,) = results(tmp_path)
     assert line["outcome"] == "ended"
-    assert line["said"] in ("measured 1\nkept\n", "")  # "": Python itself took so long to start
+    assert "measured 1\nkept\n".startswith(line["said"])  # less where Python itself took so long to start
     assert done_in(tmp_path) == set()
 
 
 def test_what_does_not_fit_into_the_time_left_is_not_begun(tmp_path, capsys):
-    assert Day(tmp_path, (), 60.0).run([piece("late", "print('never')", expected_s=500.0)], set()) == 1
+    assert day(tmp_path, 60.0).run([piece("late", "print('never')", expected_s=500.0)], set()) == 1
     assert "late: not begun" in capsys.readouterr().out
     assert list(results(tmp_path)) == []
 
 
 def test_a_line_that_was_cut_off_ends_the_results(tmp_path):
-    Day(tmp_path, (), 600.0).run([piece("one", "print(1)")], set())
+    day(tmp_path).run([piece("one", "print(1)")], set())
     file: Path = tmp_path / "results.jsonl.gz"
     whole = file.read_bytes()
     file.write_bytes(whole + whole[: len(whole) // 2])
