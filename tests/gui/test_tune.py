@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 
 from gputuner.gui.plots.labelling import Box
+from gputuner.gui.refusals import refusal
 from gputuner.gui.run_state import Phase, RunFacts, RunState
 from gputuner.language import sentences
 from gputuner.model.cards import Origin
@@ -58,7 +59,7 @@ def test_refused_dry_run_says_why(open_window, invented, qtbot):
     ports.plan = CardBusy("card_busy", card="RTX 4090", processes="python 41822")
     window = open_window(ports)
     window.show_page("tune")
-    qtbot.waitUntil(lambda: "--share" in window.tune.setup.plan_text)
+    qtbot.waitUntil(lambda: "Measure beside others" in window.tune.setup.plan_text)
 
 
 def test_form_builds_the_spec_and_shows_its_own_refusal(open_window, invented, qtbot):
@@ -213,7 +214,9 @@ def test_a_run_that_cannot_start_says_what_to_do(open_window, invented, qtbot, e
     window.tune.start()
     qtbot.waitUntil(lambda: window.conductor.tune.phase is Phase.REFUSED)
     window.tune.refresh()
-    assert sentences.error(error) in window.tune.notice.text
+    told = window.tune.notice.text
+    assert refusal(error) in told
+    assert "--" not in told, "a window has fields and boxes, no options"
     qtbot.waitUntil(lambda: window.tune.bar.button.isEnabled())
 
 

@@ -346,7 +346,7 @@ class ExperimentPage(QWidget):
     def _ask_preview(self) -> None:
         problem = self.setup.form.problem()
         if problem is not None:
-            self.setup.show_problem(sentences.error(problem))
+            self.setup.show_problem(refusal(problem))
         elif self.setup.card is not None and not self._state.busy:
             self.preview_wanted.emit(self.setup.form.spec(), self.setup.cards, self.setup.shared)
 

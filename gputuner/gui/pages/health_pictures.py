@@ -123,6 +123,9 @@ class HealthPictures(Pictures):
         shown = shown_map(facts)
         self.map.show_map(shown, {each.offset: stretch_hint(each) for each in shown.stretches})
         self.verdicts.show_facts(facts)
+        cpu = bool(facts.cards) and facts.cards[0].is_cpu
+        self.framed_map.show_title(_("Main memory by address") if cpu else _("Video memory by address"))
+        self.counters.setVisible(not cpu)
         self.framed_map.show_unit(_map_words(facts, shown.unplaced))
         series = rate_series(points, self._theme)
         self.rates.show_series(series)

@@ -35,6 +35,7 @@ class TableFrame(PictureFrame):
         self._lines.hide()
         self.body.addWidget(self._lines)
         self._words: tuple[tuple[str, ...], ...] = ()
+        self.table.hide()
 
     @property
     def texts(self) -> tuple[tuple[str, ...], ...]:
@@ -47,12 +48,13 @@ class TableFrame(PictureFrame):
         return self._lines.text()
 
     def show_table(self, shown: WordsTable, lines: Sequence[str] = ()) -> None:
-        """Show these rows, and lines below them; a table without a row has a dash."""
+        """Show these rows, and lines below them; a table without a row is not there."""
         self._lines.setText("\n".join(lines))
         self._lines.setVisible(bool(lines))
         if shown.rows == self._words:
             return
         self._words = tuple(shown.rows)
+        self.table.setVisible(bool(shown.rows))
         self.table.rows.show_rows([(str(n), [Cell(text) for text in row]) for n, row in enumerate(shown.rows)])
         self.table.setFixedHeight(ROW * (len(shown.rows) + 1) + 4)
         self._fit()
