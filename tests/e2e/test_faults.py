@@ -17,11 +17,11 @@ from tests.fake_nvml.scenario import CRASH, HANG, Scenario, card
 
 pytestmark = pytest.mark.e2e
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="signals and /proc of Linux")
-CPU = ["tune", "--gpu", "cpu", "--minutes", "0.5", "--memory-cap", "1"]
+CPU = ["tune", "--gpu", "cpu", "--memory-cap", "1"]
 
 
-def tune(data_dir: Path, *more: str) -> list[str]:
-    return [*CPU, "--data-dir", str(data_dir), *more]
+def tune(data_dir: Path, *more: str, minutes: float = 0.5) -> list[str]:
+    return [*CPU, "--minutes", str(minutes), "--data-dir", str(data_dir), *more]
 
 
 def document(text: str) -> dict:
@@ -33,7 +33,8 @@ def document(text: str) -> dict:
 @pytest.mark.parametrize("stage", ["[1/", "TFLOP/s", "training step"])
 def test_kill_9_of_the_program_leaves_no_child_and_a_readable_session(tmp_path: Path, stage: str):
     words = {"TFLOP/s": "FLOP/s"}.get(stage, stage)
-    with running(tune(tmp_path)) as program:
+    minutes = 2.0 if stage == "training step" else 0.5  # a slow machine leaves it out where time is short
+    with running(tune(tmp_path, minutes=minutes)) as program:
         program.wait_for(words)
         children = program.children()
         assert children, "a worker must be running"
@@ -59,7 +60,8 @@ def test_kill_9_of_the_worker_is_survived(tmp_path: Path):
     assert code == 0, err
     found = document(out)
     assert found["outcome"] == "completed"
-    assert len({p["metric"] for p in found["points"]}) >= 3
+    measured = {p["metric"] for p in found["points"]}
+    assert {"matmul_rate", "copy_bandwidth"} <= measured, "before the kill and after it"
 
 
 @LINUX
