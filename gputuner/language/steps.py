@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from gputuner.language import contention_words, cooling, numerics_words, power
 from gputuner.language.filling import fill
+from gputuner.language.health import HEATS, PASSES
 from gputuner.language.health import STEPS as HEALTH
 from gputuner.language.names import workload
 from gputuner.language.numbers import interval, value
@@ -109,6 +110,7 @@ _PARAMS: dict[str, str] = {
     "name": "{value}",
     "place": "{value}",
     "round": N_("round {value}"),
+    "stage": N_("stage {value}"),
     "at_once": N_("{value} at once"),
     "accumulate": N_("{value} batches a step"),
     "advice": "{value}",
@@ -207,6 +209,8 @@ _WORDS: dict[str, dict[str, str]] = {
     "probe": contention_words.PROBES,
     "dial": power.DIALS,
     "autocast": {"off": N_("without autocast"), "float16": "autocast FP16", "bfloat16": "autocast BF16"},
+    "heat": HEATS,
+    "pass": PASSES,
     "setup_counted": {"True": N_("with set-up"), "False": N_("without set-up")},
 }
 """Names of choices that are parameters."""
@@ -218,8 +222,10 @@ _FIXED = frozenset(
         "consumer_rate",
         "head_dim",
         "heads",
+        "hold_s",
         "kernels",
         "memory",
+        "most_bytes",
         "most_workers",
         "again",
         "alone",
@@ -247,8 +253,11 @@ WHOLE_NUMBERS = frozenset({"int8"})
 MIXED: dict[str, tuple[str, ...]] = {
     "contend_together": ("mode", "shares"),
     "contend_probe": ("probe", "dial", "batch", "mode"),
+    "health_burn": ("n",),
+    "health_memory_cold": ("block_bytes", "keep_bytes"),
+    "health_memory_hot": ("block_bytes", "keep_bytes"),
 }
-"""Steps of several jobs, whose params are those of the first: what is told of them."""
+"""Steps whose params are not all told: those of several jobs are those of the first, others stand in the label."""
 RATIOS = frozenset(
     {"co_run_slowdown", "co_run_gain", "co_run_predicted", "pressure_sensitivity", "pressure_exerted", "switches_gain"}
 )

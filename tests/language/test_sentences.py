@@ -210,3 +210,12 @@ def test_a_stop_for_safety_names_the_further_card_that_called_for_it():
     )
     assert own.endswith("look at the cooling.")
     assert further == f"{own} It was the card [1] H200 SXM 141GB, which worked together with the run's own."
+
+
+def test_a_vram_test_tells_its_blocks_and_passes_by_name():
+    params = {"block_bytes": 2**30, "keep_bytes": 0, "heat": "cold", "hold_s": 2.0, "most_bytes": 0}
+    assert sentences.step("health_memory_cold", params).startswith("VRAM test, cold: blocks of 1 GiB, ")
+    assert "hold" not in sentences.step("health_memory_cold", params)
+    assert sentences.settings({"pass": "address", "heat": "hot", "stage": 3}) == "address in address, hot, stage 3"
+    burn = sentences.step("health_burn", {"precisions": "bf16 fp32", "n": 4096})
+    assert burn == "the same product again and again: 4096 × 4096"
