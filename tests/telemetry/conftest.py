@@ -54,7 +54,8 @@ def collect(tmp_path: Path) -> Iterator[Callable[..., Listener]]:
 
     def start(mode: str, **rates: float) -> Listener:
         command = [sys.executable, str(SCRIPT), mode, str(tmp_path / "flag")]
-        given = {"fast_hz": 10.0, "slow_s": 0.5, "hang_s": 0.6, "start_s": 20.0, **rates}
+        hang_s = 0.6 if "hang" in mode else LONG_S  # where nothing hangs, nothing may seem to on a busy machine
+        given = {"fast_hz": 10.0, "slow_s": 0.5, "hang_s": hang_s, "start_s": LONG_S, **rates}
         listeners.append(Listener(CollectorFeed(command, Rates(**given), first_pause_s=0.05)))
         return listeners[-1]
 
