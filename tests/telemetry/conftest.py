@@ -13,6 +13,8 @@ from gputuner.telemetry.rates import Rates
 
 LONG_S = 600.0
 """Patience of a test: far longer than anything here takes."""
+HANG_S = {"hang": 0.6, "hang at start": 0.6, "hang one": 3.0, "hang slow": 3.0}
+"""Where nothing hangs, or others must be seen not to, nothing may seem to that only waits for a core."""
 SCRIPT = Path(__file__).with_name("scripted_source.py")
 
 
@@ -54,7 +56,7 @@ def collect(tmp_path: Path) -> Iterator[Callable[..., Listener]]:
 
     def start(mode: str, **rates: float) -> Listener:
         command = [sys.executable, str(SCRIPT), mode, str(tmp_path / "flag")]
-        hang_s = 0.6 if "hang" in mode else LONG_S  # where nothing hangs, nothing may seem to on a busy machine
+        hang_s = HANG_S.get(mode, LONG_S)
         given = {"fast_hz": 10.0, "slow_s": 0.5, "hang_s": hang_s, "start_s": LONG_S, **rates}
         listeners.append(Listener(CollectorFeed(command, Rates(**given), first_pause_s=0.05)))
         return listeners[-1]

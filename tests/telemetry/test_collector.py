@@ -154,7 +154,7 @@ def test_no_cards_is_fine(collect: Callable) -> None:
 
 
 def test_a_hang_while_opening_ends_at_the_start_deadline(collect: Callable) -> None:
-    listener = collect("hang at start", start_s=1.0)
+    listener = collect("hang at start", start_s=4.0)
     listener.until(lambda ticks: len(samples_of(ticks, "card-0")) >= 1)
     assert listener.feed.status().restarts >= 1
 

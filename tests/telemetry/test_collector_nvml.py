@@ -162,12 +162,13 @@ def test_c026_every_tenth_call_slow_means_missed_ticks_no_overlap_and_no_queue(w
     scenario = Scenario(card(0, **{TEMPERATURE: {"sequence": [41] * 9 + [slow], "cycle": True}}))
     listener = watch(scenario, slow_s=60.0)
     ticks = listener.until(lambda ticks: len(times(ticks, 0)) >= 21)
-    status = listener.until_status(lambda s: s.missed_ticks >= 4)
+    status = listener.until_status(
+        lambda s: s.missed_ticks >= 4 and s.fast_cost is not None and s.fast_cost.worst_s >= 0.35
+    )
     taken = times(ticks, 0)
     assert taken == sorted(set(taken))
     assert status.restarts == 0
     assert status.fast_cost is not None
-    assert status.fast_cost.worst_s >= 0.35
     assert status.fast_cost.median_s < 0.35
     assert status.own_cpu_s is not None
     assert status.interval_s is not None
