@@ -43,10 +43,8 @@ sys.exit(serve(opened, sys.argv[2:]))
 READER = f"""
 import sys, time
 from gputuner.telemetry.client import CollectorFeed
-from gputuner.telemetry.series import SeriesSet
-series = SeriesSet()
 feed = CollectorFeed([sys.executable, "-c", {COLLECTOR!r}, sys.argv[1]])
-feed.subscribe(series.take)
+feed.subscribe(lambda message: None)
 time.sleep(3600)
 """
 FLOOR = """
