@@ -1,11 +1,13 @@
 """The job queue as the window is handed it: the setup's data folder and cards, this program's environment."""
 
 import os
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gputuner.assembly.setup import Setup
-from gputuner.model.cards import Origin
+from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import UsageError
 from gputuner.model.jobs import Job, QueueView, Request
 
@@ -20,6 +22,7 @@ class WindowQueue:
         """Take ``setup``, which its maker closes."""
         self._setup = setup
         self._opened: Queue | None = None
+        self._pretends = False
 
     @property
     def acting(self) -> bool:
@@ -32,15 +35,33 @@ class WindowQueue:
         Raises:
             GputunerError: it cannot be read.
         """
+        if self._pretends:
+            from gputuner.assembly.pretended_queue import pretended
+
+            return pretended(self._setup.cards(), time.time())
         return self._queue.read()
+
+    def pretend(self) -> None:
+        """From now on tell of invented jobs, for pictures; on simulated cards alone, and then nothing can be done."""
+        self._pretends = self._setup.origin is Origin.SIMULATED
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        """The cards that jobs can be kept to.
+
+        Raises:
+            GputunerError: the driver does not answer.
+        """
+        return self._setup.cards()
 
     def add(self, request: Request) -> tuple[Job, ...]:
         """Add a job that starts in the environment of this program.
 
         Raises:
-            GputunerError: it can never fit, or the cards are not real.
+            GputunerError: it can never fit, its folder is not there, or the cards are not real.
         """
         self._check()
+        if not Path(request.folder).is_dir():
+            raise UsageError("command_folder", f"no folder {request.folder}", path=request.folder)
         return self._queue.add(replace(request, environment=dict(os.environ)), self._setup.cards())
 
     def move(self, job_id: int, before: int | None, after: int | None) -> None:
@@ -86,6 +107,8 @@ class WindowQueue:
 
     @property
     def _queue(self) -> "Queue":
+        if self._pretends:
+            self._check()
         if self._opened is None:
             from gputuner.assembly.queue import open_queue
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from gputuner.analysis.job_entry import job_ids
 from gputuner.cli import document, queue_add, queue_document, queue_run
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, check_range, whole_number
 from gputuner.cli.output import Output
-from gputuner.cli.queue_words import job_ids
 from gputuner.language import jobs as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, _, listed

@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from gputuner.analysis.job_entry import indices, job_ids, seconds
 from gputuner.analysis.told_command import readable
 from gputuner.cli import document, queue_document
 from gputuner.cli.context import Context, Injected
 from gputuner.cli.options import GIB, Options, check_range, whole_number
 from gputuner.cli.output import Output
-from gputuner.cli.queue_words import indices, job_ids, seconds
 from gputuner.language import jobs as words
 from gputuner.language import sentences
 from gputuner.language.words import N_, _

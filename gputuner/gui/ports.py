@@ -263,6 +263,14 @@ class QueuePort(Protocol):
         """The queue as it stands."""
         ...
 
+    def cards(self) -> tuple[CardInfo, ...]:
+        """The cards that jobs can be kept to."""
+        ...
+
+    def pretend(self) -> None:
+        """From now on tell of invented jobs, for pictures on simulated cards; the view says so."""
+        ...
+
     def add(self, request: Request) -> tuple[Job, ...]:
         """Add a job with this program's environment; an array gives several."""
         ...

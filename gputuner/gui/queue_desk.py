@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gputuner.gui.ports import QueuePort
 from gputuner.gui.run_worker import Background
+from gputuner.model.cards import CardInfo
 from gputuner.model.jobs import Job, QueueView, Request
 
 LOOK_MS = 1000
@@ -35,6 +36,9 @@ class QueueDesk(QObject):
         """When ``view`` was read."""
         self.error: Exception | None = None
         """Why it could not be read the last time."""
+        self.cards: tuple[CardInfo, ...] = ()
+        """What a job may be kept to; empty: not told yet."""
+        self._asked_cards = False
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_MS)
         self._timer.timeout.connect(self.look)
@@ -53,6 +57,9 @@ class QueueDesk(QObject):
         """Look at it again and again while its page is seen."""
         if seen:
             self.look()
+            if not self._asked_cards:
+                self._asked_cards = True
+                self._background.ask(self._queue.cards, self._known, self._unknown)
             self._timer.start()
         else:
             self._timer.stop()
@@ -100,6 +107,13 @@ class QueueDesk(QObject):
         if view != self.view or self.error is not None:
             self.view, self.error = view, None
         self.changed.emit()  # times go on even where nothing else has changed
+
+    def _known(self, cards: tuple[CardInfo, ...]) -> None:
+        self.cards = cards
+        self.changed.emit()
+
+    def _unknown(self, _err: Exception) -> None:
+        self._asked_cards = False  # asked again when the page is next seen; until then any card may take a job
 
     def _unread(self, err: Exception) -> None:
         self._reading = False

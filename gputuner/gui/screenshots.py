@@ -71,6 +71,7 @@ def _measure(window: MainWindow) -> int:
     wait_until(lambda: bool(window.conductor.live.cards), CALL_LIMIT_S)
     code = 0
     if window.conductor.live.origin is Origin.SIMULATED:
+        window.ports.queue.pretend()
         window.experiments[SHARED].setup.form.set_values(MIX)
     for name in EXPERIMENTS:
         code = code or _perform(window, name)

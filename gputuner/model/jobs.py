@@ -219,6 +219,8 @@ class QueueView:
     """Of all jobs, told here or not."""
     left: Mapping[int, tuple[int, ...]] = field(default_factory=lambda: {})
     """Processes that live on although their job has ended, by job; only where it was asked for."""
+    pretended: bool = False
+    """True: made up for a picture of simulated cards; nobody has queued anything."""
 
     @property
     def paused(self) -> Reason | None:

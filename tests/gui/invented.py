@@ -718,6 +718,7 @@ class InMemoryQueue:
     def __init__(self) -> None:
         self.acting = True
         self.view = QueueView()
+        self.offered: tuple[CardInfo, ...] = ()
         self.asked: list[tuple[object, ...]] = []
         self.refusal: Exception | None = None
 
@@ -725,6 +726,12 @@ class InMemoryQueue:
         if isinstance(self.refusal, StoreError):
             raise self.refusal
         return self.view
+
+    def cards(self) -> tuple[CardInfo, ...]:
+        return self.offered
+
+    def pretend(self) -> None:
+        self.view = replace(self.view, pretended=True)
 
     def add(self, request: Request) -> tuple[Job, ...]:
         self._take("add", request)

@@ -15,7 +15,8 @@ from gputuner.gui.queue_rows import card_words, job_rows, summary_words, time_wo
 from gputuner.gui.run_worker import Background
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import LIGHT, Choice
-from gputuner.gui.widgets.queue_form import GIB, QueueForm
+from gputuner.gui.widgets.queue_fields import GIB
+from gputuner.gui.widgets.queue_form import QueueForm
 from gputuner.gui.widgets.queue_table import QueueTable
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.jobs import (
@@ -217,22 +218,83 @@ def test_the_form_makes_the_request(qtbot):
     assert asked[0].command == ("python", "train.py", "--name", "my run")
     assert asked[0].needs == Needs(), "what is not said is learned"
     assert asked[0].environment == {}, "the environment is none of the window's business"
-    form.memory.setValue(10.5)
-    form.cards.setValue(2)
-    form.minutes.setValue(90)
-    form.after.setText("3, 4")
-    form.retries.setValue(1)
-    form.reboot.setCurrentIndex(1)
+    fields = form.fields
+    fields.memory.setValue(10.5)
+    fields.cards.setValue(2)
+    fields.minutes.setValue(90)
+    fields.after.setText("3, 5-7")
+    fields.retries.setValue(1)
+    fields.reboot.setCurrentIndex(1)
+    fields.array.setText("1-3")
+    fields.timeout.setText("2h")
+    fields.start_within.setText("30m")
+    fields.workload.setText("resnet50")
     form.submit()
     request = asked[1]
     assert request.needs.memory_bytes == round(10.5 * GIB)
     assert (request.needs.cards, request.needs.minutes, request.needs.source) == (2, 90.0, NeedSource.GIVEN)
-    assert (request.after, request.retries) == ((3, 4), 1)
+    assert (request.after, request.retries) == ((3, 5, 6, 7), 1)
     assert request.on_reboot is OnReboot.RERUN
-    form.after.setText("three")
+    assert (request.array, request.needs.label) == ((1, 2, 3), "resnet50")
+    assert (request.timeout_s, request.start_within_s) == (7200.0, 1800.0)
+    again = QueueForm(LIGHT)
+    qtbot.addWidget(again)
+    again.keep(form.kept)
+    assert again.request() == request, "what was typed outlives another theme"
+    form.clear_added()
+    assert form.fields.array.text() == "", "the next job is no array by oversight"
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "name"),
+    [
+        ("after", "three", "After jobs"),
+        ("array", "5-1", "Array of indices"),
+        ("timeout", "2 weeks", "Time limit"),
+        ("start_within", "0", "Start within"),
+    ],
+)
+def test_what_cannot_be_read_is_named_by_its_field(qtbot, field, typed, name):
+    form = QueueForm(LIGHT)
+    qtbot.addWidget(form)
+    asked: list = []
+    form.wanted.connect(asked.append)
+    form.line.setText("python train.py")
+    getattr(form.fields, field).setText(typed)
     form.submit()
-    assert len(asked) == 2
-    assert "three" in form.problem.text()
+    assert asked == []
+    assert name in form.problem.text()
+    assert typed in form.problem.text()
+    assert "--" not in form.problem.text(), "a window has fields, no options"
+
+
+def test_a_job_is_kept_to_the_ticked_cards(qtbot, invented):
+    form = QueueForm(LIGHT)
+    qtbot.addWidget(form)
+    form.line.setText("python train.py")
+    first = invented.modded_4090()
+    second = replace(first, uuid="GPU-2", index=1)
+    form.fields.offer_cards([first])
+    assert form.fields.only == {}, "of one card nothing is to be chosen"
+    form.fields.offer_cards([first, second])
+    assert form.request().needs.pinned == (), "none ticked: any"
+    form.fields.only["GPU-2"].setChecked(True)
+    assert form.request().needs.pinned == ("GPU-2",)
+    anew = QueueForm(LIGHT)
+    qtbot.addWidget(anew)
+    anew.keep(form.kept)
+    anew.fields.offer_cards([first, second])
+    assert anew.request().needs.pinned == ("GPU-2",)
+
+
+def test_alone_and_beside_others_exclude_each_other(qtbot):
+    fields = QueueForm(LIGHT).fields
+    qtbot.addWidget(fields)
+    fields.share.setChecked(True)
+    fields.alone.setChecked(True)
+    assert not fields.share.isChecked()
+    fields.share.setChecked(True)
+    assert not fields.alone.isChecked()
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ class QueuePage(QWidget):
         """Show the queue as it stands."""
         view, acting = self._desk.view, self._desk.acting
         self.form.set_acting(acting)
+        self.form.fields.offer_cards(self._desk.cards)
         self._show_notice()
         jobs = view.jobs if view is not None else ()
         self._parts.setVisible(bool(jobs))
@@ -177,6 +178,9 @@ class QueuePage(QWidget):
             self.notice.say(_("The queue cannot be read"), self._unread_words(desk.error))
         elif self._trouble:
             self.notice.say(_("That could not be done"), self._trouble)
+        elif view is not None and view.pretended:
+            told = _("Nobody has queued anything: these jobs are made up to show the page on simulated cards.")
+            self.notice.say(_("Invented jobs"), told)
         elif not desk.acting:
             told = _("A queue starts commands on real cards: open the window without --simulate and --replay.")
             self.notice.say(_("Nothing can be queued here"), told)
@@ -214,7 +218,7 @@ class QueuePage(QWidget):
 
     def _said_added(self, jobs: tuple[Job, ...]) -> None:
         self._trouble = ""
-        self.form.line.clear()
+        self.form.clear_added()
         count = len(jobs)
         numbers = ", ".join(str(job.id) for job in jobs[:3]) + (" …" if count > 3 else "")
         done = ngettext("Added as job {numbers}", "Added as jobs {numbers}", count).format(numbers=numbers)

@@ -1,4 +1,4 @@
-"""What people write for jobs and times on the command line of the queue."""
+"""What people write for jobs, arrays and times of the queue, on the command line and in the window's form."""
 
 import re
 from collections.abc import Sequence
