@@ -5,12 +5,13 @@ calls for it; where one end does and the other does not, the question is what wo
 """
 
 from dataclasses import replace
-from math import floor
+from math import ceil, floor
 
 from gputuner.advice.making import make
-from gputuner.advice.questions import command
+from gputuner.advice.questions import PREFIX, command
 from gputuner.analysis.supply import Figure, SupplyPlan
 from gputuner.analysis.supply_facts import SupplyFacts
+from gputuner.analysis.supply_power import most_of
 from gputuner.model.advice import Advice, Confidence, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.readings import Scalar
@@ -50,15 +51,30 @@ def supply_questions(plan: SupplyPlan, cards: tuple[CardInfo, ...], facts: Suppl
         psu: dict[str, Scalar] = {**_percent(load), "psu_w": plan.wishes.psu_w}
         words = f"{again} --psu-watts {plan.wishes.psu_w:g}"
         found.append(Question(id="supply_tight", card=first, command=words, params=psu))
-    elif plan.wishes.psu_w is not None and load.high <= share < _at_limits(plan) and cards:
-        told = {"psu_w": plan.wishes.psu_w, "load": round(load.high, 2), "at_limits": round(_at_limits(plan), 2)}
-        found.append(Question(id="supply_limits", card=first, command=command(cards[0], "cooling"), params=told))
+    elif plan.wishes.psu_w is not None and load.high <= share and cards and plan.known:
+        found += _hotter(plan, cards, share)
     elif plan.wishes.psu_w is None and unsure:
         found.append(Question(id="supply_own", card=first, command=f"{again} --psu-watts WATTS"))
     if circuit.low <= 1.0 < circuit.high:
         words = f"{again} --efficiency SHARE"
         found.append(Question(id="supply_circuit", card=first, command=words, params=_percent(circuit)))
     return tuple(found)
+
+
+def _hotter(plan: SupplyPlan, cards: tuple[CardInfo, ...], share: float) -> list[Question]:
+    """Enough for what was seen; where the limits allow more, or are not told, a hotter load would decide it."""
+    at_limits = _at_limits(plan)
+    if at_limits is not None and at_limits <= share:
+        return []
+    told: dict[str, Scalar] = {"psu_w": float(plan.need("load").params["rated_w"])}
+    told["load"] = round(plan.need("load").high, 2)
+    if at_limits is not None:
+        told["at_limits"] = round(at_limits, 2)
+        return [Question(id="supply_limits", card=cards[0].uuid, command=command(cards[0], "cooling"), params=told)]
+    silent = next(draw for draw in plan.draws if draw.most_w is None)
+    card = next((each for each in cards if each.uuid == silent.uuid), cards[0])
+    told["card"] = silent.name
+    return [Question(id="supply_limit_untold", card=card.uuid, command=command(card, "cooling"), params=told)]
 
 
 def _percent(figure: Figure) -> dict[str, Scalar]:
@@ -82,29 +98,40 @@ def _psu(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
     else:
         told |= {**_percent(load), "machine_low_w": round(machine.low), "machine_high_w": round(machine.high)}
     evidence = [plan.need("cards").id, machine.id, load.id]
-    if load.high <= share and _at_limits(plan) <= share:
+    at_limits = _at_limits(plan)
+    if load.high <= share and at_limits is not None and at_limits <= share:
         return [_made("supply.enough", plan, told, evidence, weight=1.0)]
     if load.low <= share:
         return []
     left = floor(share * psu - cpu.high - rest.high)
-    snippet = None
     told |= {"rating": float(size.params["rating"]), "count": int(size.params["count"])}
-    if left > 0:
-        told["left_w"] = left
-        snippet = (
-            None
-            if any(draw.simulated for draw in plan.draws)
-            else f"gputuner --cli control set total-power {left} --gpu all"
-        )
-    return [_made("supply.too_small", plan, told, evidence, weight=HOT, snippet=snippet)]
+    lowest = [draw.lowest_w for draw in plan.draws if draw.lowest_w is not None]
+    if 0 < left < sum(lowest):
+        told |= {"left_w": left, "least_w": ceil(sum(lowest))}
+    elif left > 0:
+        told["cap_w"] = left
+    capped = "cap_w" in told and len(lowest) == len(plan.draws)
+    snippet = _cap(plan, left) if capped else None
+    rule = "supply.too_small" if load.low > 1.0 else "supply.tight"
+    weight = HOT if load.high > 1.0 else KNOWN  # head-room is a rule of thumb, the rating is none
+    return [_made(rule, plan, told, evidence, weight=weight, snippet=snippet)]
 
 
-def _at_limits(plan: SupplyPlan) -> float:
-    """Load of the supply with the cards at their limits, the unkind end; 0 where that is no more than they drew."""
-    limit, psu = plan.of("cards_limit"), plan.wishes.psu_w
-    if limit is None or psu is None:
-        return 0.0
-    return (limit.high + plan.need("cpu").high + plan.need("rest").high) / psu
+def _cap(plan: SupplyPlan, watts: int) -> str | None:
+    """The command that caps these cards; None where one of them is not here, as told or simulated, or in excess."""
+    uuids = [draw.uuid for draw in plan.draws]
+    if not all(uuids) or len(set(uuids)) < len(uuids) or any(draw.simulated for draw in plan.draws):
+        return None
+    which = ",".join(uuid[:PREFIX] for uuid in uuids)
+    return f"gputuner --cli control set total-power {watts} --gpu {which}"
+
+
+def _at_limits(plan: SupplyPlan) -> float | None:
+    """Load of the supply with the cards at their limits, the unkind end; None: a card does not tell its limit."""
+    most, psu = most_of(plan.draws), plan.wishes.psu_w
+    if most is None or psu is None:
+        return None
+    return (most + plan.need("cpu").high + plan.need("rest").high) / psu
 
 
 def _circuit(plan: SupplyPlan) -> list[Advice]:
@@ -124,8 +151,10 @@ def _circuit(plan: SupplyPlan) -> list[Advice]:
 
 
 def _cable(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
-    """A card whose cables carry more than one new connector may."""
-    over = [each for each in plan.all_of("cable") if each.low > facts[HPWR_W].high]
+    """A card whose cables carry more than one new connector may; what plug a server's board has is not known."""
+    plugged = {each.params["card"] for each in plan.all_of("hpwr_plugs")}
+    cables = [each for each in plan.all_of("cable") if each.params["card"] in plugged]
+    over = [each for each in cables if each.low > facts[HPWR_W].high]
     return [
         _made(
             "supply.connector",

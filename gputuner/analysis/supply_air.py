@@ -5,7 +5,7 @@ from math import ceil, log2, log10
 
 from gputuner.analysis.supply import Figure, Section, SupplyPlan, answer, of_fact
 from gputuner.analysis.supply_draw import CardDraw
-from gputuner.analysis.supply_facts import SupplyFacts, weakest
+from gputuner.analysis.supply_facts import MEDIUM, SupplyFacts, weakest
 from gputuner.analysis.supply_power import confidence_of
 from gputuner.model.readings import Scalar
 
@@ -17,8 +17,9 @@ RADIATORS = ("radiator_240", "radiator_360", "radiator_480", "radiator_360_slim"
 COOLERS = ("cooler_blower", "cooler_blower_fast", "cooler_open", "cooler_large", "cooler_hybrid", "cooler_water")
 RISE_K = 10.0
 """The rise that radiators are rated at; what they carry is proportional to it."""
-MORE_FANS = (1, 2, 3)
-"""Fans as many times the fewest: slower fans are quieter."""
+MORE_FANS = (1, 2)
+"""Fans as many times the fewest: slower fans are quieter. No more: pressure falls with the speed squared, so that
+fans at a fifth of their speed move no air through a case, whatever their flow in free air."""
 
 
 def airflow_cfm(watts: float, rise_k: float, cfm_k_per_w: float) -> float:
@@ -118,4 +119,8 @@ def room_figures(plan: SupplyPlan) -> list[Figure]:
     if wishes.price is not None:
         rows.append(("month_cost", [energy * wishes.price for energy in month], ""))
         told["price"] = wishes.price
-    return [answer(Section.ROOM, name, both, unit, name, wall.confidence, told) for name, both, unit in rows]
+    steady = weakest(wall.confidence, MEDIUM)  # no machine draws its most at all hours
+    return [
+        answer(Section.ROOM, name, both, unit, name, steady if name.startswith("month") else wall.confidence, told)
+        for name, both, unit in rows
+    ]

@@ -19,14 +19,28 @@ ABOVE = 1.01
 
 
 def confidence_of(draws: Sequence[CardDraw]) -> str:
-    """How well the watts of the cards are known; one drawn for too short a time is no firm figure."""
-    return weakest(*(MEDIUM if draw.short else _OF_SOURCE[draw.source] for draw in draws))
+    """How well the watts of the cards are known.
+
+    One drawn for too short a time is no firm figure, nor is one where neither limit nor use tells whether it worked.
+    """
+    return weakest(*(MEDIUM if draw.short or _unjudged(draw) else _OF_SOURCE[draw.source] for draw in draws))
+
+
+def _unjudged(draw: CardDraw) -> bool:
+    return draw.seen is not None and draw.limit_w is None and draw.seen.used is None
 
 
 def source_of(draws: Sequence[CardDraw]) -> str:
     """How the watts of the cards are known: the least sure of their sources."""
     order = list(DrawSource)
     return max((draw.source for draw in draws), key=order.index).value
+
+
+def most_of(draws: Sequence[CardDraw]) -> float | None:
+    """What the cards may draw sustained under any load, W; None: not known of one of them, so not of all."""
+    known = [draw.most_w for draw in draws]
+    told = [watts for watts in known if watts is not None]
+    return sum(told) if len(told) == len(known) else None
 
 
 def watt_figures(draws: Sequence[CardDraw], wishes: Wishes, facts: SupplyFacts) -> list[Figure]:
@@ -40,11 +54,11 @@ def watt_figures(draws: Sequence[CardDraw], wishes: Wishes, facts: SupplyFacts) 
     if seen:
         interval: dict[str, Scalar] = {"interval_s": round(max(each.interval_s for each in seen), 3)}
         found.append(answer(here, "cards_peak", (peaks, peaks), "W", "cards_peak", sure, interval))
-    limits = [draw.limit_w for draw in draws if draw.limit_w is not None]
-    if len(limits) == len(draws) and sum(limits) > cards * ABOVE:
-        found.append(answer(here, "cards_limit", (sum(limits), sum(limits)), "W", "at_limits", sure))
-    excursion = facts["card_excursion"]
-    transient = [max(peaks, factor * cards) for factor in (excursion.low, excursion.high)]
+    most = most_of(draws)
+    if most is not None and most > cards * ABOVE:
+        found.append(answer(here, "cards_limit", (most, most), "W", "at_limits", sure))
+    excursion, full = facts["card_excursion"], sum(draw.full_w for draw in draws)
+    transient = [max(peaks, factor * full) for factor in (excursion.low, excursion.high)]
     told = of_fact(excursion) | {"factor_low": excursion.low, "factor_high": excursion.high}
     least = weakest(sure, excursion.confidence)
     found += [answer(here, "cards_transient", transient, "W", "cards_transient", least, told), cpu, rest]

@@ -23,6 +23,7 @@ def seen_in(
     *,
     bucket_s: float = 0.0,
     session: str = "",
+    used: float | None = None,
 ) -> Seen | None:
     """What a trace shows; None where it holds no unbroken stretch of 15 s.
 
@@ -33,18 +34,24 @@ def seen_in(
         segments: unbroken parts of the arrays.
         bucket_s: width of a bucket, of which ``t_ns`` is the middle; 0: single readings.
         session: its id.
+        used: highest share of its time in use over as long.
     """
-    if bucket_s >= STRETCH_S and len(mean_w):
-        best: float | None = float(np.max(mean_w))
-    else:
-        means = [_highest_mean(t_ns[part] / 1e9, mean_w[part], STRETCH_S) for part in segments]
-        best = max((mean for mean in means if mean is not None), default=None)
+    best = highest_mean(t_ns, mean_w, segments, bucket_s)
     if best is None:
         return None
     steps = np.diff(t_ns) / 1e9
     interval = bucket_s or float(np.median(steps))
     held = float(np.count_nonzero(mean_w >= NEAR * best)) * interval
-    return Seen(sustained_w=best, held_s=held, peak_w=max(peak_w, best), interval_s=interval, session=session)
+    peak_w = max(peak_w, best)
+    return Seen(sustained_w=best, held_s=held, peak_w=peak_w, interval_s=interval, session=session, used=used)
+
+
+def highest_mean(t_ns: NDArray[np.int64], mean: Floats, segments: tuple[slice, ...], bucket_s: float) -> float | None:
+    """Highest mean over an unbroken stretch of 15 s, or over a bucket where they are longer; None: there is none."""
+    if bucket_s >= STRETCH_S and len(mean):
+        return float(np.max(mean))
+    means = [_highest_mean(t_ns[part] / 1e9, mean[part], STRETCH_S) for part in segments]
+    return max((each for each in means if each is not None), default=None)
 
 
 def _highest_mean(t_s: Floats, watts: Floats, stretch_s: float) -> float | None:

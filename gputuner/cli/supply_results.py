@@ -72,6 +72,8 @@ def _draw(draw: CardDraw) -> document.Json:
         "sustained_w": draw.sustained_w,
         "peak_w": draw.peak_w,
         "limit_w": draw.limit_w,
+        "fed": draw.fed.value,
+        "rest_w": None if draw.rest is None else draw.rest.sustained_w,
         "held_s": None if seen is None else seen.held_s,
         "interval_s": None if seen is None else seen.interval_s,
         "session": None if seen is None else seen.session,

@@ -92,7 +92,8 @@ def _watts(plan: SupplyPlan, theme: Theme) -> Gauge:
 
 def _connectors(plan: SupplyPlan, theme: Theme) -> list[Gauge]:
     """Of the card that draws most: its cables on one kind of connector or the other."""
-    cables = plan.all_of("cable")
+    plugged = {each.params["card"] for each in plan.all_of("hpwr_plugs")}
+    cables = [cable for cable in plan.all_of("cable") if cable.params["card"] in plugged]
     if not cables:
         return []
     most = max(cables, key=lambda cable: cable.high)

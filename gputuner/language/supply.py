@@ -83,8 +83,8 @@ BASES: dict[str, str] = {
         "summed highest readings, one each {interval_s:s}: nothing shorter is seen; as if all peaked at once"
     ),
     "cards_transient": N_(
-        "{factor_low} to {factor_high} times the sustained draw, as oscilloscopes showed of RTX 3090 and 5090 (press); "
-        "sampling cannot see milliseconds"
+        "{factor_low} to {factor_high} times the highest reading up to the limit, as oscilloscopes showed of RTX 3090 "
+        "and 5090 at full draw (press); sampling cannot see milliseconds"
     ),
     "usual": N_("usual range; tell yours"),
     "told": N_("as told"),
@@ -92,7 +92,7 @@ BASES: dict[str, str] = {
     "size": N_("the next size that runs at {share:fraction} of its rating or less; {count} × {rating:W}"),
     "size_limit": N_("the same with the cards at their limits; {count} × {rating:W}"),
     "load_of_size": N_("sustained, of {rated_w:W} as sized"),
-    "load_of_own": N_("sustained, of {rated_w:W}; up to {share:fraction} is comfortable"),
+    "load_of_own": N_("sustained, of {rated_w:W}; {share:fraction} is a rule of thumb, no limit of the supply"),
     "spare": N_("{share:fraction} of {rated_w:W} less the sustained watts; below 0 is too much"),
     "peak_load": N_("all at once against {factor} × {rated_w:W} for 1 ms (ATX 3.0 guide, with 12VHPWR)"),
     "peak_load_without": N_(
@@ -100,6 +100,10 @@ BASES: dict[str, str] = {
         "nothing"
     ),
     "cable": N_("sustained draw less 0 to 66 W from the slot"),
+    "cable_server": N_(
+        "sustained draw less 0 to 66 W from the slot; boards for servers mostly have one plug of the processor's kind "
+        "(EPS) or a 16-pin one: see its sheet"
+    ),
     "plugs": N_("{most:W} each (ATX 3.0 guide)"),
     "pin_amps": N_("if the pins share evenly; terminals carry {most:A}. No software reads single pins"),
     "margin": N_("{most:A} over the load; cards of the 40 and 50 series do not balance the pins"),
@@ -115,15 +119,21 @@ BASES: dict[str, str] = {
     "cards_on_circuit": N_("one machine, for hours on end, with nothing else on the circuit"),
     "air": N_("1.76 × watts over {rise_k:K} of rise; {m3h} m³/h. Actual flow, not a fan's free-air rating"),
     "stacked_inlet": N_("above the room, where one card breathes what another has warmed"),
-    "fan_speed": N_("120 × 38 mm of 130 to 190 CFM at {rated_rpm:rpm}: flow follows speed"),
-    "fan_noise": N_("50 to 60 dB(A) at {rated_rpm:rpm}; 15 dB per doubling of speed, 10 log n for n fans"),
+    "fan_speed": N_(
+        "120 × 38 mm of 130 to 190 CFM in free air at {rated_rpm:rpm}, flow by speed. Through a case or radiator less "
+        "flows, and pressure falls with the speed squared: check the exact model's curve"
+    ),
+    "fan_noise": N_(
+        "50 to 60 dB(A) at {rated_rpm:rpm}; 15 dB per doubling of speed, 10 log n for n fans: rough below half the "
+        "speed. Check the exact model"
+    ),
     "radiators": N_("{carried_low_w} to {carried_high_w} W each at {rise_k:K} between coolant and air"),
     "radiators:same": N_("{carried_high_w:W} each at {rise_k:K} between coolant and air"),
     "core_rise": N_("core above the air it breathes at {watts:W}; {resistance_low} to {resistance_high} K/W"),
     "room_heat": N_("all that comes out of the wall ends in the room"),
     "room_btu": N_("for air conditioning"),
-    "month_energy": N_("{hours} hours a day"),
-    "month_cost": N_("at {price} per kWh"),
+    "month_energy": N_("if it drew so much {hours} hours a day, each day"),
+    "month_cost": N_("of that energy, at {price} per kWh"),
 }
 CONFIDENCES: dict[str, str] = {"H": N_("high"), "M": N_("medium"), "L": N_("low")}
 ERRORS: dict[str, str] = {
@@ -136,6 +146,10 @@ _LOAD = (
     N_("All together {machine_low_w} to {machine_high_w:W} sustained: {low:fraction} to {high:fraction} of it."),
     N_("All together {machine_w:W} sustained: {load:fraction} of it."),
 )
+_CAP = (
+    N_("Or cap the cards: {cap_w:W} for all of them leave that head-room."),
+    N_("{left_w:W} are left for the cards; their lowest limits add up to {least_w:W}, so no cap is low enough."),
+)
 ADVICE: dict[str, AdviceWords] = {
     "supply.enough": AdviceWords(
         title=N_("The supply of {psu_w:W} is enough"),
@@ -143,12 +157,20 @@ ADVICE: dict[str, AdviceWords] = {
         why=_LOAD,
     ),
     "supply.too_small": AdviceWords(
-        title=N_("The supply of {psu_w:W} has too little head-room"),
-        action=N_("Use {count} × {rating:W}, or cap the cards in all."),
+        title=N_("The supply of {psu_w:W} is too small"),
+        action=N_("Use {count} × {rating:W}."),
+        why=(*_LOAD, N_("That is more than its rating."), *_CAP),
+    ),
+    "supply.tight": AdviceWords(
+        title=N_("The supply of {psu_w:W} has little head-room"),
+        action=N_("Use {count} × {rating:W} if you want head-room."),
         why=(
             *_LOAD,
-            N_("Above {share:fraction} nothing is left for ageing, heat and peaks."),
-            N_("{left_w:W} are left for the cards beside the rest."),
+            N_(
+                "Up to {share:fraction} for hours on end is a rule of thumb for ageing, heat and what was not counted, "
+                "and no limit of the supply. Peaks of milliseconds are told apart from it."
+            ),
+            *_CAP,
         ),
     ),
     "supply.circuit": AdviceWords(
@@ -175,6 +197,10 @@ QUESTIONS: dict[str, str] = {
     "supply_limits": N_(
         "For what was seen {psu_w:W} are enough (at most {load:fraction}); with the cards at their limits it would be "
         "{at_limits:fraction}. Does a hotter load draw so much?"
+    ),
+    "supply_limit_untold": N_(
+        "For what was seen {psu_w:W} are enough (at most {load:fraction}), but {card} does not tell its power limit. "
+        "Does a hotter load draw more?"
     ),
     "supply_circuit": N_(
         "Whether the circuit carries it for hours hangs on what is not told: {low:fraction} to {high:fraction} of it."
@@ -261,6 +287,13 @@ def draw_line(draw: "CardDraw") -> str:
     match draw.source.value:
         case "told":
             return _("{card}: {watts} as told.").format(card=draw.name, watts=watts)
+        case _ if draw.rest is not None:
+            told = _(
+                "{card}: {watts}, its limit or sheet; {n} stored session(s) never saw it at work (at most {rest} over "
+                "15 s)."
+            )
+            rest = value(round(draw.rest.sustained_w), "W")
+            return told.format(card=draw.name, watts=watts, n=draw.sessions, rest=rest)
         case "limit":
             return _("{card}: {watts}, its power limit; not measured.").format(card=draw.name, watts=watts)
         case _:
@@ -273,7 +306,19 @@ def draw_lines(draws: Sequence["CardDraw"]) -> list[str]:
     for line in dict.fromkeys(draw_line(draw) for draw in draws):
         count = sum(draw_line(draw) == line for draw in draws)
         lines.append(line if count == 1 else f"{count} × {line}")
+    lines += dict.fromkeys(line for draw in draws if (line := _feed_line(draw)))
     return lines
+
+
+def _feed_line(draw: "CardDraw") -> str:
+    """Why nothing is said of the connectors of a card; "" where something is."""
+    match draw.fed.value:
+        case "module":
+            return _("{card}: a module, which has no power plugs; connectors are left out.").format(card=draw.name)
+        case "slot":
+            return _("{card}: fed by its slot alone; connectors are left out.").format(card=draw.name)
+        case _:
+            return ""
 
 
 def draw_brief(draws: Sequence["CardDraw"]) -> str:

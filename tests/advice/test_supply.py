@@ -4,7 +4,7 @@ import pytest
 
 from gputuner.advice.supply import supply_advice, supply_questions
 from gputuner.analysis.supply import SupplyPlan, Wishes
-from gputuner.analysis.supply_draw import CardDraw, DrawSource, Seen
+from gputuner.analysis.supply_draw import CardDraw, DrawSource, Feed, Seen
 from gputuner.analysis.supply_planned import planned
 from gputuner.catalog.supply import load_supply
 from gputuner.language import sentences
@@ -12,6 +12,7 @@ from gputuner.model.advice import Confidence
 from gputuner.model.cards import CardInfo, Origin
 
 FACTS = load_supply()
+SECOND = "GPU-1111111187654321"
 CARD = CardInfo(uuid="GPU-0000000012345678", index=0, name="NVIDIA GeForce RTX 4090")
 
 
@@ -20,17 +21,22 @@ def drawn(
     *,
     source: DrawSource = DrawSource.MEASURED,
     held_s: float = 100.0,
-    limit_w: float | None = None,
+    limit_w: float | None = 450.0,
+    lowest_w: float | None = 150.0,
+    uuid: str = CARD.uuid,
+    fed: Feed = Feed.CABLES,
     simulated: bool = False,
 ) -> CardDraw:
     seen = Seen(sustained_w=watts, held_s=held_s, peak_w=watts, interval_s=0.5, session="s")
     return CardDraw(
         name="RTX 4090",
-        uuid=CARD.uuid,
+        uuid=uuid,
         source=source,
         sustained_w=watts,
         peak_w=watts,
         limit_w=limit_w,
+        lowest_w=lowest_w,
+        fed=fed,
         seen=seen if source is DrawSource.MEASURED else None,
         simulated=simulated,
     )
@@ -46,20 +52,60 @@ def ids(found: SupplyPlan) -> tuple[list[str], list[str]]:
 
 
 def test_b21_1200_w_for_two_cards_are_too_few_and_a_cap_for_both_is_named():
-    found = plan(drawn(), drawn(), psu_w=1200, cpu_w=250, rest_w=100)
+    found = plan(drawn(), drawn(uuid=SECOND), psu_w=1200, cpu_w=250, rest_w=100)
     (advice,) = supply_advice(found, FACTS)
     assert advice.id == "supply.too_small"
     assert advice.confidence is Confidence.MODEL
     assert set(advice.evidence) <= {each.id for each in found.figures}
-    assert advice.snippet == "gputuner --cli control set total-power 610 --gpu all"
+    assert advice.snippet == "gputuner --cli control set total-power 610 --gpu GPU-00000000,GPU-11111111"
     assert "1600 W" in sentences.advice_action(advice)
     assert "1250 W sustained: 104 %" in sentences.advice_why(advice)
+
+
+def test_head_room_is_a_rule_of_thumb_and_ranks_below_a_rating_that_is_passed():
+    """81 % of a rating leaves 19 % of it; 104 % leaves nothing."""
+    tight = supply_advice(plan(drawn(460), psu_w=1000, cpu_w=250, rest_w=100), FACTS)
+    over = supply_advice(plan(drawn(460), psu_w=650, cpu_w=250, rest_w=100), FACTS)
+    assert [each.id for each in (*tight, *over)] == ["supply.tight", "supply.too_small"]
+    assert tight[0].rank < over[0].rank
+    assert "rule of thumb" in sentences.advice_why(tight[0])
+    assert "nothing is left" not in sentences.advice_why(tight[0])
+
+
+def test_a_command_is_given_only_for_cards_that_are_here_and_take_it():
+    told = [CardDraw(name="450 W", source=DrawSource.TOLD, sustained_w=450, peak_w=450)] * 4
+    (advice,) = supply_advice(plan(*told, psu_w=1000), FACTS)
+    assert advice.snippet is None, "cards that are told are not here"
+    (advice,) = supply_advice(plan(drawn(), drawn(), psu_w=1000, cpu_w=200, rest_w=100), FACTS)
+    assert advice.snippet is None, "two of each where one is here"
+    both = drawn(lowest_w=300.0), drawn(uuid=SECOND, lowest_w=300.0)
+    (advice,) = supply_advice(plan(*both, psu_w=1000, cpu_w=200, rest_w=100), FACTS)
+    assert advice.snippet is None, "500 W are left, less than the 600 W that they take at least"
+    assert "600 W, so no cap is low enough" in sentences.advice_why(advice)
+    (advice,) = supply_advice(plan(drawn(), psu_w=650, cpu_w=200, rest_w=100), FACTS)
+    assert advice.snippet == "gputuner --cli control set total-power 220 --gpu GPU-00000000"
+
+
+def test_a_limit_that_is_not_told_is_no_limit_of_zero():
+    """An idle-looking load of 22 W fits any supply; what the card may draw is not known."""
+    alone = plan(drawn(22, limit_w=None), psu_w=450, cpu_w=200, rest_w=90)
+    assert ids(alone) == ([], ["supply_limit_untold"])
+    known = drawn(60)
+    assert ids(plan(known, psu_w=650, cpu_w=200, rest_w=90)) == ([], ["supply_limits"])
+    both = plan(known, drawn(60, limit_w=None, uuid=SECOND), psu_w=650, cpu_w=200, rest_w=90)
+    assert ids(both) == ([], ["supply_limit_untold"]), "a second card makes no supply enough"
+    assert "RTX 4090 does not tell" in sentences.question(supply_questions(both, (CARD,), FACTS)[0])
+
+
+@pytest.mark.parametrize("fed", [Feed.MODULE, Feed.SERVER, Feed.SLOT])
+def test_no_cable_is_advised_where_there_is_none(fed):
+    assert supply_advice(plan(drawn(700, limit_w=700, fed=fed), cpu_w=100, rest_w=50), FACTS) == ()
 
 
 def test_a_cap_that_would_leave_nothing_is_not_named():
     (advice,) = supply_advice(plan(drawn(), psu_w=300, cpu_w=250, rest_w=100), FACTS)
     assert advice.snippet is None
-    assert "left for the cards" not in sentences.advice_why(advice)
+    assert "cap" not in sentences.advice_why(advice)
 
 
 def test_a_range_that_leaves_it_open_is_a_question():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gputuner.analysis.supply_draw import DrawSource
+from gputuner.analysis.supply_draw import DrawSource, Feed
 from gputuner.assembly.supply import draws_of
+from gputuner.catalog import load
 from gputuner.model.cards import CatalogMatch, Origin
 from gputuner.model.errors import NoCard, UsageError
 from gputuner.model.events import RunFinished
@@ -18,13 +19,21 @@ S = 1_000_000_000
 LIMITED = replace(streams.card(), readings={"power_limit_enforced_w": Reading(value=450.0, unit="W")})
 
 
-def session(folder: Path, run_id: str, *levels: tuple[int, float], origin: Origin = Origin.MEASURED, spike: float = 0):
-    """A stored session of 2 Hz: seconds and watts; the instant field reads ``spike`` more."""
+def session(
+    folder: Path,
+    run_id: str,
+    *levels: tuple[int, float],
+    origin: Origin = Origin.MEASURED,
+    spike: float = 0,
+    used: float | None = None,
+):
+    """A stored session of 2 Hz: seconds and watts; the instant field reads ``spike`` more. ``used``: utilisation."""
+    use = {} if used is None else {Quantity.GPU_UTILISATION: used}
     events = [streams.started(origin=origin, run_id=run_id)]
     n = 0
     for seconds, watts in levels:
         for _ in range(2 * seconds):
-            values = {Quantity.POWER_AVERAGE_W: watts, Quantity.POWER_INSTANT_W: watts + spike}
+            values = {Quantity.POWER_AVERAGE_W: watts, Quantity.POWER_INSTANT_W: watts + spike, **use}
             events.append(streams.tick(n + 1, n * S // 2, streams.sample(n * S // 2, values)))
             n += 1
     ended = RunFinished(run_id=run_id, seq=n + 1, t_ns=n * S // 2, outcome=streams.Outcome.COMPLETED, exit_code=0)
@@ -49,6 +58,50 @@ def test_the_highest_of_its_sessions_counts(tmp_path):
     assert found.seen.session == "20261130-110000-cooling-bbbb"
     assert found.seen.held_s == pytest.approx(130.0)
     assert not found.short
+
+
+def test_a_card_that_was_only_seen_at_rest_is_sized_by_its_limit(tmp_path):
+    """22 W of 450 W is no work; nor are 27 W of the 70 W of a T4 that keeps its clocks up with nothing in use."""
+    session(tmp_path, "20261130-100000-record-aaaa", (60, 22.0))
+    found = draw(tmp_path)
+    assert (found.source, found.sustained_w, found.measured) == (DrawSource.LIMIT, 450.0, False)
+    assert found.rest is not None
+    assert (found.rest.sustained_w, found.sessions) == (pytest.approx(22.0), 1)
+    small = replace(LIMITED, readings={"power_limit_enforced_w": Reading(value=70.0, unit="W")})
+    other = tmp_path / "other"
+    session(other, "20261130-110000-record-bbbb", (60, 27.0), used=0.0)
+    assert draw(other, small).source is DrawSource.LIMIT
+    session(other, "20261130-120000-record-cccc", (60, 27.0), used=0.9)
+    assert draw(other, small).sustained_w == pytest.approx(27.0)
+
+
+def test_recordings_of_an_idle_card_hide_no_load(tmp_path, monkeypatch):
+    monkeypatch.setattr("gputuner.assembly.supply.LOOKED_AT", 2)
+    session(tmp_path, "20261130-100000-cooling-aaaa", (60, 401.0))
+    for hour in range(11, 15):
+        session(tmp_path, f"20261130-{hour}0000-record-bbbb", (20, 22.0))
+    assert draw(tmp_path).sustained_w == pytest.approx(401.0)
+
+
+@pytest.mark.parametrize(
+    ("catalog_id", "name", "fed"),
+    [
+        ("h200-sxm", "NVIDIA H200", Feed.MODULE),
+        ("h20", "NVIDIA H20", Feed.MODULE),
+        ("b200", "NVIDIA B200", Feed.MODULE),
+        (None, "NVIDIA A800-SXM4-80GB", Feed.MODULE),
+        (None, "NVIDIA GeForce RTX 4090 Laptop GPU", Feed.MODULE),
+        ("t4", "Tesla T4", Feed.SLOT),
+        ("l4", "NVIDIA L4", Feed.SLOT),
+        ("a100-pcie-80g", "NVIDIA A100 80GB PCIe", Feed.SERVER),
+        ("rtx-a6000", "NVIDIA RTX A6000", Feed.SERVER),
+        ("rtx-4090", "NVIDIA GeForce RTX 4090", Feed.CABLES),
+        (None, "NVIDIA GeForce RTX 9999", Feed.CABLES),
+    ],
+)
+def test_by_what_a_card_is_fed(tmp_path, catalog_id, name, fed):
+    match = CatalogMatch(catalog_id=catalog_id, name=load().card(catalog_id).name) if catalog_id else None
+    assert draw(tmp_path, replace(LIMITED, name=name, catalog=match)).fed is fed
 
 
 def test_sessions_of_another_origin_or_card_tell_nothing(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 
 from gputuner.analysis.supply import RANGES, Wishes
-from gputuner.analysis.supply_draw import CardDraw, DrawSource, Seen
+from gputuner.analysis.supply_draw import CardDraw, DrawSource, Feed, Seen
 from gputuner.analysis.supply_planned import planned
 from gputuner.catalog.supply import load_supply
 from gputuner.gui.pages.power_result import SUPPLY
@@ -67,7 +67,7 @@ def test_the_form_sizes_anew_and_advises(opened):
     view.form.psu.tell(1200)
     view.form.cpu.tell(250)
     view.form.rest.tell(100)
-    assert view.headline.text() == "The supply of 1200 W has too little head-room"
+    assert view.headline.text() == "The supply of 1200 W has little head-room"
     assert view.picture.gauges[0].over
     view.form.psu.tell(2000)
     assert view.headline.text() == "The supply of 2000 W is enough"
@@ -153,7 +153,9 @@ def test_gauges_add_up_and_hold_their_limits():
     watts, hpwr, eight, circuit = gauges(plan(2, psu_w=1200, cpu_w=200, rest_w=100), LIGHT)
     assert [part.value for part in watts.parts[:4]] == [421, 421, 200, 100]
     assert [line.value for line in watts.lines] == [960, 1200]
-    assert sum(part.value for part in watts.parts) == pytest.approx(842 * 1.6 + 300), "up to the peaks"
+    assert sum(part.value for part in watts.parts) == pytest.approx(2 * 448 * 1.6 + 300), (
+        "up to the peaks, of full draw"
+    )
     assert hpwr.lines[0].value == 600
     assert sum(part.value for part in hpwr.parts) == pytest.approx(421)
     assert eight.lines[0].value == 450
@@ -162,6 +164,13 @@ def test_gauges_add_up_and_hold_their_limits():
         assert sum(part.value for part in gauge.parts) <= gauge.top
         assert all(line.value <= gauge.top for line in gauge.lines)
         assert gauge.hint
+
+
+def test_a_module_has_no_gauge_of_plugs():
+    """An H200 SXM has no cable: watts and circuit are left."""
+    module = replace(DRAWN, name="H200 SXM", fed=Feed.MODULE)
+    found = planned([module, replace(DRAWN, name="A100 PCIe", fed=Feed.SERVER)], Wishes(), load_supply())
+    assert [gauge.title for gauge in gauges(found, LIGHT)] == ["Watts against the supply", "Circuit"]
 
 
 def test_many_cards_are_one_piece():

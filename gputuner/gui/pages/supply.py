@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QBoxLayout, QPushButton, QScrollArea, QVBoxLayout,
 
 from gputuner.advice.supply import supply_advice
 from gputuner.analysis.supply import SupplyPlan
-from gputuner.analysis.supply_draw import CardDraw, DrawSource
+from gputuner.analysis.supply_draw import CardDraw, DrawSource, Feed
 from gputuner.analysis.supply_planned import planned
 from gputuner.catalog.supply import load_supply
 from gputuner.gui.pages.supply_picture import SupplyGauges
@@ -133,8 +133,10 @@ class SupplyView(PictureFrame):
         told = self.form.watts.told
         if told is None:
             return self._draw
-        name = self._draw.name if self._draw is not None else numbers.value(told, "W")
-        return CardDraw(name=name, source=DrawSource.TOLD, sustained_w=told, peak_w=told)
+        known = self._draw
+        name = known.name if known is not None else numbers.value(told, "W")
+        fed = known.fed if known is not None else Feed.CABLES
+        return CardDraw(name=name, source=DrawSource.TOLD, sustained_w=told, peak_w=told, fed=fed)
 
     def _show(self) -> None:
         draw = self.draw()
