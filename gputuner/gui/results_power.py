@@ -11,7 +11,8 @@ from gputuner.model.points import Point
 
 CAP, CLOCK = "cap_w", "clock_mhz"
 RATE, ENERGY = "power_rate", "power_energy"
-ANSWERS = ("power_knee", "power_best_energy", "power_plateau", "power_fastest")
+NULL = "null_difference"
+ANSWERS = (NULL, "power_knee", "power_best_energy", "power_plateau", "power_fastest")
 
 
 def dial_of(points: Sequence[Point]) -> str:

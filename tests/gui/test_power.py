@@ -1,5 +1,7 @@
 """A power sweep: visits over the setting, where the answers lie, and that nothing is set before it was asked."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.experiments.power import LOAD, Power
@@ -58,6 +60,63 @@ def test_the_form_sets_nothing_unless_it_is_told_to(qtbot):
     qtbot.addWidget(anew)
     anew.set_values(form.kept())
     assert anew.spec() == told
+
+
+def test_a_highest_limit_is_asked_for_where_limits_are_set(qtbot):
+    form = PowerForm(LIGHT, Power, ("resnet50", "edsr"))
+    qtbot.addWidget(form)
+    assert form.up_to.isHidden()
+    form.sets.setCurrentIndex(form.sets.findData("limit"))
+    assert not form.up_to.isHidden()
+    assert form.spec().up_to_w is None, "the limit that stands"
+    form.up_to.setValue(480)
+    told = form.spec()
+    assert (told.up_to_w, told.passive, told.clocks, told.null) == (480.0, False, False, False)
+    anew = PowerForm(LIGHT, Power, ("resnet50", "edsr"))
+    qtbot.addWidget(anew)
+    anew.set_values(form.kept())
+    assert anew.spec() == told
+    form.sets.setCurrentIndex(form.sets.findData("clocks"))
+    assert form.problem() is None, "what is hidden is not asked for"
+    assert form.spec().up_to_w is None
+
+
+def test_equal_visits_set_nothing_and_are_a_check_that_is_told(qtbot, cooling):
+    form = PowerForm(LIGHT, Power, ("resnet50", "edsr"))
+    qtbot.addWidget(form)
+    form.sets.setCurrentIndex(form.sets.findData("null"))
+    told = form.spec()
+    assert (told.null, told.passive, form.sets_something) == (True, False, False)
+    form.set_values(form.kept())
+    assert form.spec() == told
+    view = RESULTS["power"](LIGHT)
+    qtbot.addWidget(view)
+    extra = {"largest": 0.02, "false_difference_rate": 0.03}
+    found = replace(cooling.swept("null_difference", 0.004, "fraction"), extra=extra)
+    visits = [cooling.swept("power_rate", 1000.0, "samples/s", cap_w=450.0, visit=n, null=True) for n in (1, 2)]
+    view.show_facts(RunFacts(points=[*visits, found]), now=True)
+    assert [cell.text for cell in view.table.rows.cells[0]][1] == "0.4 %"
+    assert "Equal visits differ by 0.40 %" in view.table.rows.cells[0][3].text
+
+
+def test_the_question_says_that_more_than_stands_is_set(open_window, invented):
+    card = invented.modded_4090()
+    told = {name: invented.value(watts, "W") for name, watts in (("min", 150.0), ("max", 600.0))}
+    ranged = {f"power_limit_{name}_w": reading for name, reading in told.items()}
+    card = replace(card, readings={**card.readings, **ranged})
+    window = open_window(invented.ports([card]))
+    window.navigate("power")
+    page = window.experiments["power"]
+    page.load_plots()
+    page.setup.form.set_values({"passive": False, "up_to_w": 5000.0})
+    page.start()
+    assert "above the limit that stands now (450 W)" in page.question.text()
+    assert "… 600 W" in page.question.text(), "not above what the card takes"
+    page.question.reject()
+    page.setup.form.set_values({"up_to_w": 300.0})
+    page.start()
+    assert "Nothing above" in page.question.text()
+    page.question.reject()
 
 
 @pytest.mark.parametrize("allowed", [True, False])

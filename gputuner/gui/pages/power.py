@@ -97,7 +97,7 @@ class PowerPage(ExperimentPage):
     def _warning(self, card: CardInfo) -> str:
         """What will be set, and that it is put back."""
         clocks = self.form.sets.currentData() == CLOCKS
-        dial = dial_of(card, clocks=clocks)
+        dial = dial_of(card, clocks=clocks, up_to_w=self.form.up_to_w)
         span = "" if dial is None else f"{dial.low:.0f} … {dial.high:.0f} {dial.unit}"
         words = (
             _("The highest clock of {card} will be locked to several values")
@@ -110,6 +110,9 @@ class PowerPage(ExperimentPage):
         )
         if clocks:
             told.append(_("No driver tells what clocks are locked to: a lock set by another program would be lost."))
+        elif dial is not None and dial.found is not None and dial.high > dial.found:
+            above = _("That is above the limit that stands now ({found} W): the card may draw more and get hotter.")
+            told.append(above.format(found=f"{dial.found:.0f}"))
         else:
             told.append(_("Nothing above the limit that stands now is set."))
         return "\n\n".join(told)

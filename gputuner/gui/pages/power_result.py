@@ -12,6 +12,7 @@ from gputuner.gui.plots.scales import Scale, free, linear
 from gputuner.gui.results import interval_words, point_hint, value_words
 from gputuner.gui.results_power import (
     ENERGY,
+    NULL,
     RATE,
     answer_uprights,
     interval95_words,
@@ -24,6 +25,7 @@ from gputuner.gui.supply_desk import Draws
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column
 from gputuner.language import sentences
+from gputuner.language.power import null_line
 from gputuner.language.words import _
 from gputuner.model.points import Point
 
@@ -124,6 +126,8 @@ def _row(point: Point) -> list[Cell]:
     hint = point_hint(point)
     name = f"{sentences.metric(point.metric)} · {sentences.settings(point.params)}".rstrip(" ·")
     remarks = [sentences.flag(flag) for flag in point.flags]
+    if point.metric == NULL:
+        remarks.insert(0, null_line([point]))
     return [
         Cell(name, f"{name}\n{hint}"),
         Cell(value_words(point), hint),

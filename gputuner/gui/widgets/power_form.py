@@ -16,8 +16,9 @@ from gputuner.gui.widgets.spec_form import SpecForm
 from gputuner.language.words import _
 from gputuner.model.errors import GputunerError, UsageError
 
-NOTHING, LIMIT, CLOCKS = "nothing", "limit", "clocks"
+NOTHING, LIMIT, CLOCKS, NULL = "nothing", "limit", "clocks", "null"
 """What may be set."""
+MOST_WATTS = 5000.0
 
 
 class PowerForm(SpecForm):
@@ -34,20 +35,36 @@ class PowerForm(SpecForm):
         self.sets.setAccessibleName(_("what may be set"))
         self.sets.setToolTip(
             _("A sweep sets the card's power limit or clock to several values and puts back what it found.")
+            + "\n"
+            + _("Change nothing, visit the same setting again and again: how often is a difference seen?")
         )
         for name, choice in (
             (_("nothing: only look"), NOTHING),
             (_("the power limit, put back"), LIMIT),
             (_("the highest clock, put back"), CLOCKS),
+            (_("nothing: equal visits, as a check"), NULL),
         ):
             self.sets.addItem(name, choice)
-        self.price, self.hours = _optional(0.01, 3), _optional(100.0, 0)
+        self.up_to = _optional(10.0, 0, _("the limit that stands"))
+        self.up_to.setRange(0.0, MOST_WATTS)
+        self.up_to.setSuffix(" W")
+        self.up_to.setAccessibleName(_("highest limit"))
+        self.up_to.setToolTip(_("Also limits above the one that stands, up to this; not above what the card takes."))
+        self.up_to_words = label(_("Highest limit"), "muted")
+        self.price, self.hours = _optional(0.01, 3, _("not told")), _optional(100.0, 0, _("not told"))
         self.price.setRange(0.0, 1e5)
         self.hours.setRange(0.0, 8784.0)
         self.price.setAccessibleName(_("price of a kWh"))
         self.price.setToolTip(_("In any currency; of the card alone."))
         self.hours.setAccessibleName(_("hours a year"))
-        top = (label(_("Load"), "muted"), self.job, label(_("May be set"), "muted"), self.sets)
+        top = (
+            label(_("Load"), "muted"),
+            self.job,
+            label(_("May be set"), "muted"),
+            self.sets,
+            self.up_to_words,
+            self.up_to,
+        )
         for place, widget in enumerate(top):
             self.column.insertWidget(place, widget)
         self.column.insertSpacing(len(top), 6)
@@ -57,12 +74,25 @@ class PowerForm(SpecForm):
             self.column.addSpacing(6)
             box.valueChanged.connect(lambda _value: self.changed.emit())
         self.job.changed.connect(self.changed)
-        self.sets.currentIndexChanged.connect(lambda _index: self.changed.emit())
+        self.up_to.valueChanged.connect(lambda _value: self.changed.emit())
+        self.sets.currentIndexChanged.connect(lambda _index: self._show_choice())
+        self._show_choice()
 
     @property
     def sets_something(self) -> bool:
         """Whether settings of the card are to be changed."""
-        return self.sets.currentData() != NOTHING
+        return self.sets.currentData() in {LIMIT, CLOCKS}
+
+    @property
+    def up_to_w(self) -> float | None:
+        """Highest limit that may be set, W; None: the one that stands."""
+        return (self.up_to.value() or None) if self.sets.currentData() == LIMIT else None
+
+    def _show_choice(self) -> None:
+        """A highest limit is asked for only where limits are set."""
+        for widget in (self.up_to_words, self.up_to):
+            widget.setVisible(self.sets.currentData() == LIMIT)
+        self.changed.emit()
 
     def problem(self) -> GputunerError | None:
         """Why the values make no spec, or None."""
@@ -75,8 +105,10 @@ class PowerForm(SpecForm):
         return {
             **super().values(),
             "load": self.job.text,
-            "passive": not self.sets_something,
+            "passive": self.sets.currentData() == NOTHING,
             "clocks": self.sets.currentData() == CLOCKS,
+            "null": self.sets.currentData() == NULL,
+            "up_to_w": self.up_to_w,
             "price": self.price.value() or None,
             "hours": self.hours.value() or None,
             "folder": str(Path.cwd()),
@@ -87,22 +119,23 @@ class PowerForm(SpecForm):
         if isinstance(values.get("load"), str):
             self.job.show_text(str(values["load"]))
         if "passive" in values:
-            choice = NOTHING if values["passive"] else CLOCKS if values.get("clocks") else LIMIT
+            clocks, null = values.get("clocks"), values.get("null")
+            choice = NULL if null else NOTHING if values["passive"] else CLOCKS if clocks else LIMIT
             self.sets.setCurrentIndex(self.sets.findData(choice))
-        for name, box in (("price", self.price), ("hours", self.hours)):
+        for name, box in (("price", self.price), ("hours", self.hours), ("up_to_w", self.up_to)):
             if name in values:
                 told = values[name]
                 box.setValue(float(told) if isinstance(told, int | float) else 0.0)
         super().set_values(values)
 
 
-def _optional(step: float, decimals: int) -> DecimalBox:
-    """A number that need not be told: 0 stands for that."""
+def _optional(step: float, decimals: int, untold: str) -> DecimalBox:
+    """A number that need not be told: 0 stands for that, in the words ``untold``."""
     box = DecimalBox()
     box.lineEdit().setTextMargins(6, 0, 0, 0)
     box.setDecimals(decimals)
     box.setSingleStep(step)
-    box.setSpecialValueText(_("not told"))
+    box.setSpecialValueText(untold)
     return box
 
 
