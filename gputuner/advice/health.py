@@ -4,6 +4,7 @@ from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
 from gputuner.advice.questions import command
 from gputuner.analysis.health import ALARMING, verdict
+from gputuner.analysis.region_rates import SlowArea, slow_areas
 from gputuner.analysis.vram import beyond_donor
 from gputuner.model.advice import Advice, Confidence, Question
 from gputuner.model.points import Point
@@ -24,7 +25,8 @@ def is_health(evidence: Evidence) -> bool:
 def health_rules(evidence: Evidence) -> list[Advice]:
     """All advice of a health test."""
     found = [*_memory(evidence), *_compute(evidence), *_counters(evidence), *_identity(evidence)]
-    return found if found or verdict(evidence.points) != "pass" else _sound(evidence)
+    sound = verdict(evidence.points) == "pass" and not _slow_areas(evidence)
+    return found if found or not sound else _sound(evidence)
 
 
 def health_questions(evidence: Evidence) -> tuple[Question, ...]:
@@ -38,13 +40,25 @@ def health_questions(evidence: Evidence) -> tuple[Question, ...]:
     found: list[Question] = []
     if told == "incomplete":
         found.append(Question(id="health_again", card=card.uuid, command=command(card, words)))
+    params: dict[str, Scalar]
     if coverage is not None and coverage.value < ENOUGH and not card.is_cpu:
-        params: dict[str, Scalar] = {"coverage": coverage.value}
+        params = {"coverage": coverage.value}
         found.append(Question(id="health_coverage", card=card.uuid, command=command(card, words), params=params))
+    slow = _slow_areas(evidence)
+    if told == "pass" and slow and not card.is_cpu:
+        params = {"bytes": sum(area.bytes for area in slow), "offset": slow[0].offset_bytes}
+        found.append(Question(id="health_slow", card=card.uuid, command=command(card, words), params=params))
     if told == "pass" and "--burn-in" not in words and not card.is_cpu:
         longer = command(card, words.replace(HEALTH, f"{HEALTH} --burn-in", 1))
         found.append(Question(id="health_longer", card=card.uuid, command=longer))
     return tuple(found)
+
+
+def _slow_areas(evidence: Evidence) -> tuple[SlowArea, ...]:
+    """Parts of the VRAM that were read slower than the rest."""
+    blocks = evidence.of("vram_block_rate")
+    rates = sorted((int(block.params["offset_bytes"]), block.value) for block in blocks)
+    return slow_areas(rates, max((int(block.params["bytes"]) for block in blocks), default=0))
 
 
 def _memory(evidence: Evidence) -> list[Advice]:

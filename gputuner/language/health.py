@@ -132,6 +132,9 @@ QUESTIONS: dict[str, str] = {
     "health_nothing": N_("Whether the card is sound has not been tested."),
     "health_longer": N_("Faults that show seldom need longer: the two-hour protocol looks for them."),
     "health_coverage": N_("Only {coverage:fraction} of the VRAM was free for the test; close what else uses the card."),
+    "health_slow": N_(
+        "Is {bytes:bytes} of the VRAM, from {offset:bytes} on, always read slower than the rest? A second test tells."
+    ),
     "health_again": N_("A part of the test did not run to its end; repeat it."),
 }
 VERDICTS: dict[str, str] = {

@@ -110,6 +110,8 @@ def test_a_slow_area_is_a_finding_and_no_error(started: Start):
     assert slow.params["offset"] == 0
     assert slow.params["fraction"] == pytest.approx(0.5, abs=0.1)
     assert verdict(points(events)) == "pass"
+    assert "health.sound" not in advice(events), "that no fault was found does not stand beside one"
+    assert "health_slow" in asked(events)
 
 
 def test_wrong_products_fail_a_card_whose_memory_is_sound(started: Start):
