@@ -121,6 +121,18 @@ def brake_rule(evidence: Evidence) -> list[Advice]:
     return [make("limit.power_brake", evidence.card.uuid, _load_params(point, conditions, held), [point], weight=12.0)]
 
 
+def slowdown_rule(evidence: Evidence) -> list[Advice]:
+    """``limit.hardware``: the hardware slows the card down and names neither heat nor brake, for 5 % of a load or more.
+
+    Less may be changes of the P-state, which some drivers report so.
+    """
+    worst = _worst(evidence, POWER_SHARE, Limiter.HARDWARE)
+    if worst is None:
+        return []
+    point, conditions, held = worst
+    return [make("limit.hardware", evidence.card.uuid, _load_params(point, conditions, held), [point], weight=12.0)]
+
+
 def thermal_rule(evidence: Evidence) -> list[Advice]:
     """``limit.thermal``: heat holds the clock down for 1 % of a load or more, and not because of cool-core memory."""
     worst = None if evidence.temperature_stuck else _worst(evidence, THERMAL_SHARE, *THERMAL)
@@ -132,7 +144,8 @@ def thermal_rule(evidence: Evidence) -> list[Advice]:
         return []
     params = _load_params(point, conditions, held)
     params["hardware"] = hardware
-    params["fanless"] = conditions.fan_fraction is None and not evidence.card.number("fan_count")
+    untold = conditions.fan_fraction is None and not evidence.card.number("fan_count")
+    params["fanless"] = untold or (evidence.card.fanless and not conditions.fan_fraction)
     for name, key in (("target_c", "target_c"), ("slowdown_c", "slowdown_c")):
         value = evidence.card.number(key)
         if value is not None:

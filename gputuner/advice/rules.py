@@ -11,7 +11,7 @@ from gputuner.advice.cooling import cooling_questions, cooling_rules, is_cooling
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.health import health_questions, health_rules, is_health
 from gputuner.advice.host import governor_rule, launch_rule, quota_rule, threads_rule
-from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.advice.limits import brake_rule, link_rule, memory_rule, power_rule, slowdown_rule, thermal_rule
 from gputuner.advice.loading import loading_rule
 from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_rules
 from gputuner.advice.others import busy_rule, unowned_rule
@@ -32,6 +32,7 @@ RULES: tuple[Rule, ...] = (
     sharing_rule,
     power_rule,
     brake_rule,
+    slowdown_rule,
     thermal_rule,
     memory_rule,
     link_rule,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.host import governor_rule, quota_rule
-from gputuner.advice.limits import brake_rule, link_rule, power_rule, thermal_rule
+from gputuner.advice.limits import brake_rule, link_rule, power_rule, slowdown_rule, thermal_rule
 from gputuner.advice.limits import memory_rule as memory_heat_rule
 from gputuner.advice.questions import OWN, command
 from gputuner.advice.watching_data import WAITING, persistent_rule, queued_rule, workers_rule
@@ -42,6 +42,7 @@ RULES: tuple[Callable[[WatchedEvidence], Sequence[Advice]], ...] = (
 SHARED_RULES: tuple[Callable[[Evidence], Sequence[Advice]], ...] = (
     power_rule,
     brake_rule,
+    slowdown_rule,
     thermal_rule,
     memory_heat_rule,
     link_rule,

@@ -21,6 +21,8 @@ class Cause(StrEnum):
     """Near the peak at the clock it ran, and the clock was not held back."""
     POWER_CAP = "power_cap"
     THERMAL = "thermal"
+    HARDWARE = "hardware_slowdown"
+    """The card's hardware, which does not tell why."""
     USER_CAP = "user_cap"
     LINK = "link"
     MEMORY_BANDWIDTH = "memory_bandwidth"
@@ -185,6 +187,7 @@ def _limits(conditions: Conditions) -> dict[Cause, float]:
     shares = {
         Cause.THERMAL: (share(conditions, *THERMAL), THERMAL_SHARE),
         Cause.POWER_CAP: (share(conditions, Limiter.POWER, Limiter.POWER_BRAKE), POWER_SHARE),
+        Cause.HARDWARE: (share(conditions, Limiter.HARDWARE), POWER_SHARE),
         Cause.USER_CAP: (share(conditions, Limiter.USER_CAP), POWER_SHARE),
     }
     return {cause: part for cause, (part, least) in shares.items() if part >= least}

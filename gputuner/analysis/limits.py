@@ -15,6 +15,7 @@ BINDING = (
     Limiter.THERMAL_HARDWARE,
     Limiter.POWER_BRAKE,
     Limiter.THERMAL_SOFTWARE,
+    Limiter.HARDWARE,
     Limiter.POWER,
     Limiter.USER_CAP,
     Limiter.SYNC_BOOST,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from gputuner.assembly import alerts_desktop
-from gputuner.engine.alert_hook import HookEnded, Hooks
+from gputuner.engine.alert_hook import ENDS_WITHIN_S, LOOK_S, HookEnded, Hooks
 from gputuner.engine.alerts import AlertWatch
 from gputuner.engine.locks import CardLock, holders
 from gputuner.language import alerts as words
@@ -105,6 +105,7 @@ class Announcer:
         self._holder = ""
         self._plan = plan
         self._hooks = self._make(plan)
+        self._retired: list[Hooks] = []
 
     @property
     def mine(self) -> bool:
@@ -127,12 +128,15 @@ class Announcer:
         return self._holder
 
     def follow(self, plan: AlertPlan) -> None:
-        """Use another plan from now on."""
-        if plan == self._plan:
+        """Use another plan from now on; a command that runs goes on, also where another is to run from now on."""
+        same = (plan.hook, plan.hook_timeout_s) == (self._plan.hook, self._plan.hook_timeout_s)
+        self._plan = plan
+        if same:
             return
-        before, self._plan = self._hooks, plan
-        self._hooks = self._make(plan)
-        before.close(0.0)
+        before, self._hooks = self._hooks, self._make(plan)
+        self._retired = [*(each for each in self._retired if not each.wait(0.0)), before]
+        for key, (document, told) in before.retire().items():
+            self._hooks.run(key, document, told)
 
     def tell(self, changes: Iterable[AlertChange], cards: Iterable[CardInfo]) -> None:
         """Tell of these changes; returns at once."""
@@ -154,12 +158,30 @@ class Announcer:
         document = example_document(card, self._origin)
         return self._hooks.try_once(document, variables(document))
 
-    def close(self) -> None:
-        """End hooks that run, and let another program tell; idempotent."""
-        self._hooks.close()
+    def close(self, patient: Callable[[], bool] | None = None) -> None:
+        """End hooks that run, and let another program tell; idempotent.
+
+        They get two seconds; while ``patient`` says so, which is asked often, their whole time-out. Ctrl-C ends that.
+        """
+        running = [hooks for hooks in (self._hooks, *self._retired) if not hooks.wait(0.0)]
+        if running and patient is not None:
+            with contextlib.suppress(KeyboardInterrupt):
+                self._wait(running, patient)
+        for hooks in (self._hooks, *self._retired):
+            hooks.close(0.0 if patient is not None else ENDS_WITHIN_S)
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+    def _wait(self, running: list[Hooks], patient: Callable[[], bool]) -> None:
+        now_s = time.monotonic()
+        until_s, say_s = now_s + self._plan.hook_timeout_s + ENDS_WITHIN_S, now_s + ENDS_WITHIN_S
+        while running and patient() and now_s < until_s:
+            running = [hooks for hooks in running if not hooks.wait(LOOK_S)]
+            now_s = time.monotonic()
+            if running and now_s >= say_s and self._plan.hook:
+                say_s = until_s
+                self._say(words.waiting(self._plan.hook[0], self._plan.hook_timeout_s))
 
     def _make(self, plan: AlertPlan) -> Hooks:
         log = hook_log(self._book)

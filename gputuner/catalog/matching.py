@@ -43,6 +43,8 @@ def match_card(
         name=card.name,
         modded=card.modded,
         base_name=donor.name if card.modded else None,
+        passive=card.passive,
+        memory_limit_c=None if card.memory_temp_limit_c is None else float(card.memory_temp_limit_c),
         architecture=card.architecture,
         features=features_of(card),
     )

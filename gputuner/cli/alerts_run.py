@@ -18,8 +18,8 @@ from gputuner.cli.readings import ticks
 from gputuner.language import alerts as words
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, ngettext
-from gputuner.model.alerts import AlertChange
-from gputuner.model.cards import CardInfo
+from gputuner.model.alerts import AlertChange, AlertPlan
+from gputuner.model.cards import CPU_CARD, CardInfo, Origin
 from gputuner.model.errors import ExitCode, NoCard, UsageError
 from gputuner.model.events import Outcome
 from gputuner.telemetry.feed import FeedState
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 RUN = N_("Watch the cards by your alerts until stopped; tells the desktop, runs the hook, writes a line for each.")
 TEST = N_("Run the hook and tell the desktop once, marked as a test, and say which way works here.")
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 LOOK_S = 1.0
 PLAN_S = 2.0
 """How often it is looked whether the alerts were changed."""
@@ -56,7 +57,7 @@ def run(
         plan = book.load()
         if not plan.active:
             raise UsageError("alerts_none", "no alert is set")
-        cards = setup.select(options.gpu, for_experiment=False)
+        cards = setup.select(options.gpu or _all_named(plan, setup.origin), for_experiment=False)
         if not any(rule.watches(card.uuid, processor=card.is_cpu) for rule in plan.active for card in cards):
             raise NoCard("alerts_no_card", "no alert is about these cards")
         announcer = Announcer(book, plan, setup.origin, output.warn)
@@ -66,7 +67,7 @@ def run(
             minutes = options.minutes
             watching.serve(stop.event, None if minutes is None else time.monotonic() + minutes * 60)
         finally:
-            announcer.close()
+            announcer.close(lambda: stop.count < 2)
         if output.json:
             interrupted = stop.number == signal.SIGINT
             outcome = Outcome.CANCELLED if interrupted else Outcome.COMPLETED
@@ -172,8 +173,9 @@ class _Watching:
                 except queue.Empty:
                     if self._feed.status().state in (FeedState.ENDED, FeedState.CLOSED):
                         return
-                    if last is not None:
-                        self._tell(self._watch.look(last[0] + round((time.monotonic() - last[1]) * 1e9)))
+                    # feeds that may hang tell the host's monotonic time, so it stands for a first tick that never comes
+                    t_ns, read_s = last or (time.monotonic_ns(), time.monotonic())
+                    self._tell(self._watch.look(t_ns + round((time.monotonic() - read_s) * 1e9)))
                     continue
                 last = tick.t_ns, time.monotonic()
                 self.cards |= {card.uuid: card for card in tick.cards if self._wanted(card.uuid)}
@@ -209,20 +211,33 @@ class _Watching:
         self._announcer.tell(wanted, self.cards.values())
 
 
+def _all_named(plan: AlertPlan, origin: Origin) -> str | None:
+    """All cards; the host's processor, which is read beside others only when asked for, where an alert names it."""
+    named = any(CPU_CARD in rule.cards for rule in plan.active)
+    return f"all,{CPU_CARD}" if named and origin is Origin.MEASURED else None
+
+
 def _live_only(options: Options) -> None:
     if options.replay is not None:
         raise UsageError("alerts_no_replay", "alerts are about cards as they are now")
 
 
+def _ignored_hangup(number: signal.Signals) -> bool:
+    """True for a SIGHUP that whoever started us ignores (nohup)."""
+    return number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN
+
+
 class _Stop:
-    """What ends the watching: SIGTERM or SIGHUP (a clean end) or Ctrl-C."""
+    """What ends the watching: SIGTERM or SIGHUP (a clean end) or Ctrl-C; a second one ends hooks that still run."""
 
     def __init__(self) -> None:
         self.event = threading.Event()
         self.number: int | None = None
+        self.count = 0
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
-        self.number = number
+        self.number = number if self.number is None else self.number
+        self.count += 1
         self.event.set()
 
 
@@ -232,7 +247,9 @@ def _stopping() -> Generator[_Stop]:
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    named = (getattr(signal, name, None) for name in _SIGNALS)  # SIGHUP is not known everywhere
+    ours = [number for number in named if number is not None and not _ignored_hangup(number)]
+    before = {number: signal.signal(number, stop) for number in ours}
     try:
         yield stop
     finally:

@@ -47,9 +47,9 @@ class AlertView:
         self._announcer.tell([change_of(event)], self._cards.values())
 
     def close(self) -> None:
-        """End hooks that run, and let another program tell."""
+        """Give hooks that run their time, at most until Ctrl-C, and let another program tell."""
         if self._announcer is not None:
-            self._announcer.close()
+            self._announcer.close(lambda: True)
 
 
 @contextmanager

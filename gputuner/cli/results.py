@@ -47,6 +47,10 @@ _LIMITS: dict[Limiter, str] = {
     Limiter.POWER_BRAKE: N_(
         "The power brake slowed the card {share:fraction} of the time under sustained load; check the power supply."
     ),
+    Limiter.HARDWARE: N_(
+        "The card's hardware slowed it down {share:fraction} of the time under sustained load and does not tell why: heat, "
+        "power or its cables."
+    ),
     Limiter.USER_CAP: N_("A clock set by a user held the card back {share:fraction} of the time under sustained load."),
     Limiter.SYNC_BOOST: N_("Sync boost held the clock back {share:fraction} of the time under sustained load."),
     Limiter.NONE: N_("Nothing held the clock back under sustained load."),

@@ -35,7 +35,7 @@ class HookEnded:
     """How one run of the hook went.
 
     ``trouble``: ``""`` where all was well, else ``missing``, ``forbidden``, ``failed`` (``exit_code`` tells, below 0: a
-    signal), ``timed_out`` or ``crowded`` (too many hooks ran).
+    signal), ``timed_out``, ``crowded`` (too many hooks ran) or ``cut_short`` (we end, so it was ended before its time).
     """
 
     trouble: str = ""
@@ -87,6 +87,13 @@ class Hooks:
         """Wait until none runs; True if that came within ``timeout_s``."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._running, timeout_s)
+
+    def retire(self) -> dict[Key, tuple[Mapping[str, object], Mapping[str, str]]]:
+        """Start none any more and leave those that run their time; what waited, for whoever runs hooks now."""
+        with self._changed:
+            self._closed = True
+            waiting, self._waiting = self._waiting, {}
+        return waiting
 
     def close(self, grace_s: float = ENDS_WITHIN_S) -> None:
         """Start none any more, give those that run ``grace_s``, then end them; idempotent."""
@@ -151,9 +158,9 @@ class Hooks:
                 code = _end(process) if late else process.wait(min(LOOK_S, max(0.0, until_s - time.monotonic())))
         threads[1].join(ENDS_WITHIN_S)  # what it left in the background may hold its output open
         self._write(bytes(kept[:KEPT_BYTES]))
-        if late and not self._hurried.is_set():
-            return HookEnded(trouble="timed_out", exit_code=code)
-        return HookEnded(trouble="failed" if code and not late else "", exit_code=code)
+        if late:
+            return HookEnded(trouble="cut_short" if self._hurried.is_set() else "timed_out", exit_code=code)
+        return HookEnded(trouble="failed" if code else "", exit_code=code)
 
     def _write(self, said: bytes) -> None:
         if not said:

@@ -6,11 +6,11 @@ the cards begins anew.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gputuner.engine.alert_state import NS, Debounce, Level, LimitTally, level
+from gputuner.engine.alert_state import COUNTERS, HELD_NS, NS, Debounce, Level, LimitTally, level
 from gputuner.engine.sensors import SensorWatch
-from gputuner.model.alerts import KINDS, AlertChange, AlertKind, AlertRule
+from gputuner.model.alerts import KINDS, AlertChange, AlertKind, AlertRule, threshold_of
 from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.quantities import QUANTITIES, Quantity, Tier
 from gputuner.model.samples import Sample, XidSeen
@@ -35,13 +35,15 @@ class _Card:
     """What is remembered of one card."""
 
     info: CardInfo
-    limits: LimitTally = field(default_factory=LimitTally)
+    limits: LimitTally
     sensor: SensorWatch = field(default_factory=SensorWatch)
     core: tuple[int, float] | None = None
     stuck_c: float | None = None
     """Where the core's sensor stands still."""
     told_ns: int | None = None
-    """When its fast tier told something last."""
+    """When its fast tier told something last; until it has, since when it is watched."""
+    turned: bool = False
+    """True once a fan of it has been seen turning."""
 
 
 @dataclass(slots=True)
@@ -66,8 +68,9 @@ class AlertWatch:
             Tier.FAST: round(max(FAST_GAP_S, 5 / rates.fast_hz) * NS),
             Tier.SLOW: round(max(SLOW_GAP_S, 3 * rates.slow_s) * NS),
         }
+        self._held_ns = max(HELD_NS, round(1.5 / rates.fast_hz * NS))
         self._rules: tuple[AlertRule, ...] = tuple(rules)
-        self._cards: dict[str, _Card] = {card.uuid: _Card(card) for card in cards}
+        self._cards: dict[str, _Card] = {card.uuid: self._new(card) for card in cards}
         self._states: dict[tuple[str, str, str], _State] = {}
         self._looked_ns: int | None = None
 
@@ -114,21 +117,27 @@ class AlertWatch:
                 del self._cards[known.info.uuid]  # it came back, now with its UUID
         card = self._cards.get(info.uuid)
         if card is None:
-            self._cards[info.uuid] = _Card(info)
+            self._cards[info.uuid] = self._new(info)
             return
         if card.info.state is not info.state:
-            card.told_ns = None  # silence of a card that comes back counts from its first answer
+            card.told_ns = None  # silence of a card that comes back counts from then on
         card.info = info
 
+    def _new(self, info: CardInfo) -> _Card:
+        return _Card(info, LimitTally(self._held_ns))
+
     def _look(self, t_ns: int) -> Iterator[AlertChange]:
-        stood_ns = 0 if self._looked_ns is None else t_ns - self._looked_ns
-        self._looked_ns = t_ns
+        if self._looked_ns is None:
+            self._looked_ns = t_ns
+        stood_ns = t_ns - self._looked_ns
+        if stood_ns > 0 or stood_ns < -STOOD_STILL_NS:
+            self._looked_ns = t_ns  # ticks of several feeds come a little out of order
         for card in tuple(self._cards.values()):
             uuid = card.info.uuid
             yield from self._judge(uuid, AlertKind.LOST, t_ns, _lost(card.info))
-            if card.told_ns is None or card.info.state is not CardState.READY:
+            if card.info.state is not CardState.READY:
                 continue
-            if not 0 <= stood_ns <= STOOD_STILL_NS:
+            if card.told_ns is None or abs(stood_ns) > STOOD_STILL_NS:
                 card.told_ns = t_ns
             silent_s = (t_ns - card.told_ns) / NS
             for rule in self._of(AlertKind.SILENT, uuid):
@@ -162,8 +171,7 @@ class AlertWatch:
         if margin is not None:
             yield from self._value(card, AlertKind.MARGIN, t_ns, margin)
         yield from self._fan(card, sample)
-        if Quantity.LIMIT_BITS in sample.values:
-            yield from self._limit(card, t_ns, int(sample.values[Quantity.LIMIT_BITS]))
+        yield from self._limit(card, sample)
 
     def _stuck(self, card: _Card, sample: Sample) -> Iterator[AlertChange]:
         core = sample.values.get(Quantity.CORE_TEMPERATURE_C)
@@ -183,13 +191,19 @@ class AlertWatch:
         if kind in _BLIND and card.stuck_c is not None:
             return
         for rule in self._of(kind, card.info.uuid):
-            found = level(value, rule.threshold or 0.0, rule.clear_margin, falls=KINDS[kind].falls)
+            found = level(value, threshold_of(rule, card.info), rule.clear_margin, falls=KINDS[kind].falls)
             yield from self._apply(rule, card.info.uuid, t_ns, found, value)
 
     def _fan(self, card: _Card, sample: Sample) -> Iterator[AlertChange]:
-        """A fan's readings come less often than the core's, and not always in one sample with them."""
+        """A fan's readings come less often than the core's, and not always in one sample with them.
+
+        Some boards without a fan show one that stands; they are believed once one turned (a fan wired to the board).
+        """
         fraction, rpm = (sample.values.get(quantity) for quantity in (Quantity.FAN_FRACTION, Quantity.FAN_RPM))
+        card.turned = card.turned or bool(fraction) or bool(rpm)
         if (fraction is None and rpm is None) or card.core is None or card.stuck_c is not None:
+            return
+        if card.info.fanless and not card.turned:
             return
         read_ns, core = card.core
         if not 0 <= sample.t_ns - read_ns <= self._gaps[Tier.FAST]:
@@ -200,13 +214,21 @@ class AlertWatch:
             found = hot if slow else Level.UNDER
             yield from self._apply(rule, card.info.uuid, sample.t_ns, found, core, _fan_told(fraction, rpm))
 
-    def _limit(self, card: _Card, t_ns: int, bits: int) -> Iterator[AlertChange]:
-        seconds = card.limits.take(t_ns, bits)
+    def _limit(self, card: _Card, sample: Sample) -> Iterator[AlertChange]:
+        t_ns, tally = sample.t_ns, card.limits
+        counters = {limiter: sample.values[each] for each, limiter in COUNTERS.items() if each in sample.values}
+        bits = sample.values.get(Quantity.LIMIT_BITS)
+        if bits is None and not counters:
+            return
+        if counters:
+            tally.count(t_ns, counters)
+        heat = tally.hardware
+        if bits is not None:
+            tally.take(t_ns, int(bits))
+        tally.hardware = tally.hardware or heat
         for rule in self._of(AlertKind.LIMIT, card.info.uuid):
-            found = level(seconds, rule.threshold or 0.0, rule.clear_margin)
-            if card.limits.hardware:
-                found = Level.OVER
-            yield from self._apply(rule, card.info.uuid, t_ns, found, seconds, card.limits.limiter.value)
+            found = tally.level(t_ns, rule.threshold or 0.0, rule.clear_margin)
+            yield from self._apply(rule, card.info.uuid, t_ns, found, tally.seconds(t_ns), tally.limiter.value)
 
     def _judge(
         self, card: str, kind: AlertKind, t_ns: int, found: Level, value: float | None = None
@@ -232,9 +254,17 @@ class AlertWatch:
         quiet = before is not None and 0 <= t_ns - before < rule.quiet_s * NS
         if not quiet:
             state.announced_ns = t_ns
-        change = AlertChange(rule=rule, card=card, t_ns=t_ns, raised=True, value=value, detail=detail, quiet=quiet)
+        told = self._as_told(rule, card)
+        change = AlertChange(rule=told, card=card, t_ns=t_ns, raised=True, value=value, detail=detail, quiet=quiet)
         state.raised = change
         return change
+
+    def _as_told(self, rule: AlertRule, card: str) -> AlertRule:
+        """The rule with the threshold that counted on this card."""
+        known = self._cards.get(card)
+        if known is None or not KINDS[rule.kind].own:
+            return rule
+        return replace(rule, threshold=threshold_of(rule, known.info))
 
     @staticmethod
     def _cleared(state: _State, t_ns: int, value: float | None = None) -> AlertChange:
@@ -243,7 +273,7 @@ class AlertWatch:
         lasted_s = max(0.0, (t_ns - before.t_ns) / NS)
         told = before.value if state.rule.kind is AlertKind.XID else value
         return AlertChange(
-            rule=state.rule,
+            rule=before.rule,
             card=before.card,
             t_ns=t_ns,
             raised=False,

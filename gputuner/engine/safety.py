@@ -56,6 +56,7 @@ class SafetyWatch:
         self._set_ns = 0
         self._set_shown = False
         self._fan_row = 0
+        self._fan_turned = False
 
     @property
     def card(self) -> CardInfo:
@@ -182,9 +183,13 @@ class SafetyWatch:
         return limit if acts else max(limit, self._set_before_w)
 
     def _check_fan(self, sample: Sample) -> Stopped | None:
-        """The fan's readings come less often than temperatures, and not always in one sample with them."""
+        """The fan's readings come less often than temperatures, and not always in one sample with them.
+
+        A board without a fan of its own may show one that stands (P40, V100): it counts once it was seen turning.
+        """
         speeds = [sample.values[q] for q in (Quantity.FAN_FRACTION, Quantity.FAN_RPM) if q in sample.values]
-        if not speeds or self._core_c is None:
+        self._fan_turned = self._fan_turned or any(speed > 0 for speed in speeds)
+        if not speeds or self._core_c is None or (self._card.fanless and not self._fan_turned):
             return None
         self._fan_row = self._fan_row + 1 if min(speeds) == 0 and self._core_c >= FAN_MUST_TURN_C else 0
         if self._fan_row >= FAN_TICKS:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from threading import Thread
-from time import monotonic
+from time import monotonic, monotonic_ns
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
@@ -180,9 +180,9 @@ class AlertDesk(QObject):
 
     def _look(self) -> None:
         self._read_if_due()  # also where no ticks come
-        if self._last is not None:
-            t_ns, read_s = self._last
-            self._tell(self._watch.look(t_ns + round((monotonic() - read_s) * 1e9)))
+        # feeds that may hang tell the host's monotonic time, so it stands for a first tick that never comes
+        t_ns, read_s = self._last or (monotonic_ns(), monotonic())
+        self._tell(self._watch.look(t_ns + round((monotonic() - read_s) * 1e9)))
 
     def _tell(self, changes: Sequence[AlertChange]) -> None:
         if not changes:

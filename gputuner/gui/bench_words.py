@@ -195,6 +195,7 @@ _CAUSES: dict[str, str] = {
     "nothing": N_("Nothing: near the peak at its clock"),
     "power_cap": N_("The power limit"),
     "thermal": N_("Heat"),
+    "hardware_slowdown": N_("The card's hardware, cause not told"),
     "user_cap": N_("A clock set by a user"),
     "link": N_("The PCIe link"),
     "memory_bandwidth": N_("Memory bandwidth"),

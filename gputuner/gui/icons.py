@@ -176,6 +176,7 @@ _POLYGONS: dict[Limiter, list[tuple[float, float]]] = {
     Limiter.THERMAL_SOFTWARE: [(6, 1), (11.3, 10.8), (0.7, 10.8)],
     Limiter.THERMAL_HARDWARE: [(6, 1), (11.3, 10.8), (0.7, 10.8)],
     Limiter.POWER_BRAKE: [(1.5, 1.5), (10.5, 1.5), (10.5, 10.5), (1.5, 10.5)],
+    Limiter.HARDWARE: [(1, 1.5), (11, 1.5), (6, 11)],
     Limiter.USER_CAP: [(6, 0.7), (11.3, 6), (6, 11.3), (0.7, 6)],
     Limiter.SYNC_BOOST: [(1, 3), (11, 3), (11, 5), (1, 5), (1, 7), (11, 7), (11, 9), (1, 9)],
 }

@@ -281,6 +281,15 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_("Check the power supply and every power cable of the card."),
         why=(N_("The board made the card slow down {share:fraction} of the time ({workload})."),),
     ),
+    "limit.hardware": AdviceWords(
+        title=N_("Slowed down by the card's hardware"),
+        action=N_("Look at temperatures, power cables and supply; the driver does not tell which of them it was."),
+        why=(
+            N_("The hardware slowed the card down {share:fraction} of the time ({workload})."),
+            N_("The core was at {core_c:degC}."),
+            _CORE_SOURCE,
+        ),
+    ),
     "limit.thermal": AdviceWords(
         title=N_("Limited by heat"),
         action=N_("Improve the cooling: clean it, let the fan run faster, give the card air."),

@@ -7,7 +7,7 @@ from gputuner.language.filling import fill
 from gputuner.language.tables import Table
 from gputuner.language.terms import limiter
 from gputuner.language.words import N_, _, listed
-from gputuner.model.alerts import KINDS, LIMIT_WINDOW_S, AlertChange, AlertKind, AlertRule
+from gputuner.model.alerts import KINDS, LIMIT_WINDOW_S, OWN_BELOW_K, AlertChange, AlertKind, AlertRule
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import AlertCleared, AlertRaised
 from gputuner.model.quantities import Limiter
@@ -18,7 +18,7 @@ NAMES: dict[AlertKind, str] = {
     AlertKind.HOTSPOT: N_("hotspot temperature"),
     AlertKind.MARGIN: N_("distance to slowdown"),
     AlertKind.FAN: N_("fan too slow for the heat"),
-    AlertKind.LIMIT: N_("time in a thermal limit or the power brake"),
+    AlertKind.LIMIT: N_("time in a thermal limit, the power brake or a hardware slowdown"),
     AlertKind.XID: N_("error that the driver reports (XID)"),
     AlertKind.LOST: N_("lost card"),
     AlertKind.SILENT: N_("no readings"),
@@ -104,6 +104,7 @@ _TROUBLE: dict[str, str] = {
     "forbidden": N_("The alert's command {program} cannot be run: {message}."),
     "failed": N_("The alert's command {program} ended with exit code {exit_code}; what it wrote is in {log}."),
     "timed_out": N_("The alert's command {program} was ended after {timeout_s:s}; what it wrote is in {log}."),
+    "cut_short": N_("The alert's command {program} still ran as gputuner ended and was ended with it."),
     "crowded": N_("Too many runs of the alert's command {program} at once; one was left out."),
 }
 WAYS: dict[str, str] = {
@@ -179,6 +180,8 @@ def condition(rule: AlertRule) -> str:
     elif rule.kind is AlertKind.LIMIT and at is not None:
         window = numbers.duration(LIMIT_WINDOW_S)
         parts.append(_("{value} of the last {window}").format(value=numbers.duration(at), window=window))
+    elif at is None and info.own:
+        parts.append(_("from {kelvin} K below the card's own limit on").format(kelvin=numbers.number(OWN_BELOW_K)))
     elif at is not None:
         parts.append(f"≥ {numbers.value(at, info.unit)}")
     elif rule.xids:
@@ -203,6 +206,12 @@ def rules_table(rules: Sequence[AlertRule], cards: Sequence[CardInfo] = ()) -> T
     )
     headers = (_("alert"), _("about"), _("raised at"), _("cards"), _("state"))
     return Table(headers=headers, rows=rows, wraps=(1, 2, 3), least=(1,))
+
+
+def waiting(program: str, timeout_s: float) -> str:
+    """That the end waits for the hook."""
+    text = N_("Waiting for the alert's command {program}, at most {timeout_s:s}; Ctrl-C ends it.")
+    return fill(text, {"program": program, "timeout_s": timeout_s})
 
 
 def trouble(code: str, **params: object) -> str:

@@ -32,6 +32,7 @@ LIMITERS: dict[Limiter, str] = {
     Limiter.THERMAL_SOFTWARE: N_("heat (software limit)"),
     Limiter.THERMAL_HARDWARE: N_("heat (hardware slowdown)"),
     Limiter.POWER_BRAKE: N_("power brake"),
+    Limiter.HARDWARE: N_("hardware slowdown, cause not told"),
     Limiter.USER_CAP: N_("clock set by the user"),
     Limiter.SYNC_BOOST: N_("sync boost"),
     Limiter.UNKNOWN: N_("unknown"),

@@ -5,19 +5,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from gputuner.model.cards import CardInfo
+
 
 class AlertKind(StrEnum):
     """What a rule looks at; the value is its word on the command line."""
 
     TEMPERATURE = "temperature"
     MEMORY_TEMPERATURE = "memory-temperature"
+    """Without a threshold: near the limit of each card's own memory."""
     HOTSPOT = "hotspot"
     MARGIN = "margin"
     """The core's distance to the temperature at which the card itself slows down."""
     FAN = "fan"
-    """A hot core, and a fan that stands or is slower than the rule wants."""
+    """A hot core, and a fan of the card's own that stands or is slower than the rule wants."""
     LIMIT = "limit"
-    """Seconds of the last minute in a thermal limit or the power brake; the hardware's thermal limit counts at once."""
+    """Seconds of the last minute in a thermal limit, the power brake or a slowdown by the hardware that names no cause;
+    the hardware's thermal limit counts at once."""
     XID = "xid"
     LOST = "lost"
     SILENT = "silent"
@@ -30,7 +34,8 @@ class AlertKind(StrEnum):
 class KindInfo:
     """Unit and range of a kind's threshold (None: it has none), and the values a rule has unless the user says so.
 
-    ``falls``: the alert is about a value that is too low. ``margin_most``: largest ``clear_margin``.
+    ``falls``: the alert is about a value that is too low. ``margin_most``: largest ``clear_margin``. ``own``: without a
+    threshold, which it need not have then, the card's own counts.
     """
 
     unit: str = ""
@@ -41,6 +46,7 @@ class KindInfo:
     clear_margin: float = 0.0
     margin_most: float = 0.0
     falls: bool = False
+    own: bool = False
 
 
 KINDS: Mapping[AlertKind, KindInfo] = MappingProxyType(
@@ -49,7 +55,7 @@ KINDS: Mapping[AlertKind, KindInfo] = MappingProxyType(
             unit="degC", low=30, high=120, threshold=88, hold_s=30, clear_margin=4, margin_most=40
         ),
         AlertKind.MEMORY_TEMPERATURE: KindInfo(
-            unit="degC", low=30, high=120, threshold=100, hold_s=30, clear_margin=4, margin_most=40
+            unit="degC", low=30, high=120, hold_s=30, clear_margin=4, margin_most=40, own=True
         ),
         AlertKind.HOTSPOT: KindInfo(
             unit="degC", low=30, high=130, threshold=105, hold_s=30, clear_margin=4, margin_most=40
@@ -67,7 +73,12 @@ KINDS: Mapping[AlertKind, KindInfo] = MappingProxyType(
 )
 """The table of kinds. Without a user's word: cards regulate their core to 83 to 85 °C by themselves
 (``resources/gpus.toml``), so that 88 °C is not ordinary; cards that slow down earlier are what ``margin`` is for.
-GDDR6X slows down at 110 °C. A fan that may rest in idle turns well before 65 °C."""
+Memory differs: 85 °C is the limit of a V100's HBM, 95 °C of an H200's, 110 °C of GDDR6X. A fan that may rest in idle turns well before 65 °C."""
+
+OWN_BELOW_K = 5.0
+"""So far below the limit of a card's memory it is told of, where the rule has no threshold (as in our own runs)."""
+MEMORY_LIMIT_C = 105.0
+"""Of a card that tells its memory's temperature and whose limit nobody tells."""
 
 HELD: frozenset[AlertKind] = frozenset(
     {
@@ -144,6 +155,16 @@ def default_rule(kind: AlertKind) -> AlertRule:
         hold_s=info.hold_s,
         clear_margin=info.clear_margin,
     )
+
+
+def threshold_of(rule: AlertRule, card: CardInfo) -> float:
+    """What the rule's value is held against on this card: its own threshold, else what the card's limit makes of it."""
+    if rule.threshold is not None or not KINDS[rule.kind].own:
+        return rule.threshold or 0.0
+    limit_c = card.number("memory_max_c")
+    if limit_c is None and card.catalog is not None:
+        limit_c = card.catalog.memory_limit_c
+    return (MEMORY_LIMIT_C if limit_c is None else limit_c) - OWN_BELOW_K
 
 
 DEFAULT_RULES: tuple[AlertRule, ...] = tuple(default_rule(kind) for kind in AlertKind)

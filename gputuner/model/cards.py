@@ -55,6 +55,10 @@ class CatalogMatch:
     name: str | None
     modded: bool = False
     base_name: str | None = None
+    passive: bool = False
+    """True: a board without a fan of its own; what it shows as one says nothing."""
+    memory_limit_c: float | None = None
+    """Temperature up to which the memory is specified, in degC."""
     note: str | None = None
     architecture: str | None = None
     features: dict[str, Support] = field(default_factory=lambda: {})
@@ -69,8 +73,8 @@ class CardInfo:
     ``power_limit_min_w``, ``power_limit_max_w`` (W); ``slowdown_c``, ``shutdown_c``, ``memory_max_c``, ``target_c``
     (degC, absolute); ``sm_clock_max_mhz``, ``graphics_clock_max_mhz``, ``memory_clock_max_mhz``,
     ``video_clock_max_mhz`` (MHz); ``pcie_generation_max``, ``pcie_width_max``, ``pcie_generation``, ``pcie_width``;
-    ``bar1_total_bytes`` (bytes); ``fan_count``; ``ecc_enabled``, ``persistence``, ``mig_enabled``, ``display_active``
-    (bool); ``compute_mode`` (``default``, ``exclusive_process``, ``exclusive_thread`` or ``prohibited``); ``vbios``,
+    ``bar1_total_bytes`` (bytes); ``fan_count``; ``ecc_enabled``, ``row_remap_failed``, ``persistence``, ``mig_enabled``,
+    ``display_active`` (bool); ``compute_mode`` (``default``, ``exclusive_process``, ``exclusive_thread`` or ``prohibited``); ``vbios``,
     ``driver``, ``cuda_driver`` (text); ``l2_bytes``, ``compute_capability`` (text).
     """
 
@@ -97,6 +101,11 @@ class CardInfo:
     def title(self) -> str:
         """Name for people: the catalogue's where it knows the card (it tells mods apart), else the driver's."""
         return self.catalog.name if self.catalog and self.catalog.name else self.name
+
+    @property
+    def fanless(self) -> bool:
+        """True where no fan is the card's own: by the catalogue, or because the driver counts none."""
+        return (self.catalog is not None and self.catalog.passive) or self.number("fan_count") == 0
 
     def number(self, name: str) -> float | None:
         """The once-read value ``name`` as a number, or None where it is missing or not a number."""

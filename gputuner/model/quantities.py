@@ -126,6 +126,8 @@ class Limiter(StrEnum):
     THERMAL_SOFTWARE = "thermal_software"
     THERMAL_HARDWARE = "thermal_hardware"
     POWER_BRAKE = "power_brake"
+    HARDWARE = "hardware_slowdown"
+    """The hardware slows the clock without telling why: heat, power drawn too fast, the brake, or a P-state change."""
     USER_CAP = "user_cap"
     SYNC_BOOST = "sync_boost"
     UNKNOWN = "unknown"
@@ -148,7 +150,7 @@ class LimitBit:
 _ORDER: tuple[tuple[int, Limiter], ...] = (
     (LimitBit.HW_THERMAL, Limiter.THERMAL_HARDWARE),
     (LimitBit.HW_POWER_BRAKE, Limiter.POWER_BRAKE),
-    (LimitBit.HW_SLOWDOWN, Limiter.THERMAL_HARDWARE),
+    (LimitBit.HW_SLOWDOWN, Limiter.HARDWARE),
     (LimitBit.SW_THERMAL, Limiter.THERMAL_SOFTWARE),
     (LimitBit.SW_POWER_CAP, Limiter.POWER),
     (LimitBit.SYNC_BOOST, Limiter.SYNC_BOOST),
@@ -158,7 +160,10 @@ _ORDER: tuple[tuple[int, Limiter], ...] = (
 
 
 def limiter_of(bits: int | None) -> Limiter:
-    """The one limiter to show for a mask of NVML reason bits: the most serious wins; None or unknown bits → UNKNOWN."""
+    """The one limiter to show for a mask of NVML reason bits: the most serious wins; None or unknown bits → UNKNOWN.
+
+    Only bit 0x40 says heat: 0x8 alone may be heat, power or, in drivers until now, a mere change of the P-state (nvml.h).
+    """
     if bits is None:
         return Limiter.UNKNOWN
     for mask, limiter in _ORDER:

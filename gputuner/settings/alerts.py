@@ -175,7 +175,8 @@ def _rule(number: int, entry: object) -> AlertRule:
     if not isinstance(name, str) or NAME.fullmatch(name) is None:
         raise _Wrong(f"{where}name")
     threshold = None
-    if info.low is not None and info.high is not None:
+    follows = info.own and found.get("threshold") is None
+    if info.low is not None and info.high is not None and not follows:
         threshold = _number(found.get("threshold"), f"{where}threshold", info.low, info.high)
     return AlertRule(
         name=name,

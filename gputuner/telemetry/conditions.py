@@ -44,6 +44,7 @@ _BITS = {
     Limiter.POWER_BRAKE: LimitBit.HW_POWER_BRAKE,
     Limiter.SYNC_BOOST: LimitBit.SYNC_BOOST,
     Limiter.USER_CAP: LimitBit.USER_CLOCKS | LimitBit.DISPLAY_CLOCKS,
+    Limiter.HARDWARE: LimitBit.HW_SLOWDOWN,
 }
 
 
@@ -220,11 +221,7 @@ def _limited(get: Callable[[Quantity], Column], t0_ns: int, t1_ns: int) -> tuple
     counted = {limiter: _limited_by_counter(get(quantity), t0_ns, t1_ns) for limiter, quantity in _COUNTERS.items()}
     known = {limiter: grown / NS for limiter, grown in counted.items() if grown is not None}
     sampled = _limited_by_bits(get(Quantity.LIMIT_BITS), t0_ns, t1_ns)
-    if known:
-        if sampled and Limiter.USER_CAP in sampled:
-            known[Limiter.USER_CAP] = sampled[Limiter.USER_CAP]
-        return known, False
-    return sampled or {}, sampled is not None
+    return {**(sampled or {}), **known}, not known and sampled is not None
 
 
 def _limited_by_counter(data: Column, t0_ns: int, t1_ns: int) -> float | None:
@@ -274,9 +271,7 @@ def _limited_by_bits(data: Column, t0_ns: int, t1_ns: int) -> dict[Limiter, floa
 
 
 def _limiters(bits: int) -> list[Limiter]:
-    """All limits of a mask; a hardware slowdown without a named cause counts as thermal."""
-    found = [limiter for limiter, mask in _BITS.items() if bits & mask]
-    named = Limiter.THERMAL_HARDWARE in found or Limiter.POWER_BRAKE in found
-    if bits & LimitBit.HW_SLOWDOWN and not named:
-        found.append(Limiter.THERMAL_HARDWARE)
-    return found
+    """All limits of a mask; a hardware slowdown is one of its own only where heat or brake is not named with it."""
+    named = bits & (LimitBit.HW_THERMAL | LimitBit.HW_POWER_BRAKE)
+    told = bits & ~LimitBit.HW_SLOWDOWN if named else bits
+    return [limiter for limiter, mask in _BITS.items() if told & mask]

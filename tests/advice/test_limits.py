@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from gputuner.advice.limits import link_rule, memory_rule, power_rule, thermal_rule
+from gputuner.advice.limits import link_rule, memory_rule, power_rule, slowdown_rule, thermal_rule
 from gputuner.advice.questions import questions
 from gputuner.cli.results import limit_sentence
 from gputuner.language.sentences import advice_action, advice_title, advice_why
 from gputuner.model.advice import Confidence
+from gputuner.model.cards import CatalogMatch
 
 
 def load(lab, **more):
@@ -154,3 +155,19 @@ def test_c027_nobody_is_told_to_turn_up_a_fan_that_is_not_there(lab, limiter):
     card = lab.card(target_c=84.0, slowdown_c=93.0, fan_count=2)
     (other,) = thermal_rule(lab.Evidence(card=card, points=(with_fan,)))
     assert "fan" in advice_action(other)
+
+
+def test_a_passive_board_that_shows_a_fan_at_zero_is_not_told_to_let_it_run_faster(lab):
+    """A P40 or V100 shows a fan at 0 % (facts on cooling)."""
+    hot = load(lab, limited={"thermal_software": 5.0}, core_temperature_end_c=87.0, fan_fraction=0.0)
+    board = CatalogMatch(catalog_id="tesla-p40", name="Tesla P40", passive=True)
+    (told,) = thermal_rule(lab.Evidence(card=replace(lab.card(target_c=84.0), catalog=board), points=(hot,)))
+    assert "let the fan" not in advice_action(told)
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.4, False), (6.0, True)])
+def test_a_slowdown_of_the_hardware_is_not_called_heat_and_less_than_5_percent_is_silence(lab, seconds, said):
+    held = load(lab, limited={"hardware_slowdown": seconds}, core_temperature_end_c=45.0)
+    evidence = lab.Evidence(card=lab.card(), points=(held,))
+    assert thermal_rule(evidence) == []
+    assert [advice_title(each) for each in slowdown_rule(evidence)] == ["Slowed down by the card's hardware"] * said

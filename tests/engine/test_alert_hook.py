@@ -126,6 +126,6 @@ def test_closing_ends_what_runs_and_starts_no_more(tmp_path: Path):
     process = psutil.Process(int(pid.read_text()))
     made.close(0.0)
     assert not process.is_running()
-    assert told == []
+    assert [each.trouble for each in told] == ["cut_short"], "what did not run to its end is said"
     made.run(("b",), {}, {})
     assert made.wait(0)

@@ -1,5 +1,6 @@
 """Raising and clearing against a slow reference that looks at the whole past anew."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +86,8 @@ def test_the_time_in_a_limit_is_that_of_the_last_minute(steps: list[tuple[int, b
         if limited:
             spans.append((t_ms + step_ms, step_ms))
         t_ms += step_ms
-        told = tally.take(t_ms * 1_000_000, LimitBit.SW_THERMAL if now else 0)
+        tally.take(t_ms * 1_000_000, LimitBit.SW_THERMAL if now else 0)
+        told = tally.seconds(t_ms * 1_000_000)
         limited = now
         expected = sum(length for end, length in spans if end > t_ms - 60_000) / 1000
         assert abs(told - expected) < 1e-6
@@ -94,7 +96,44 @@ def test_the_time_in_a_limit_is_that_of_the_last_minute(steps: list[tuple[int, b
 def test_a_power_cap_is_no_alarm_and_the_hardwares_limit_is_one_at_once():
     tally = LimitTally()
     for t in range(100):
-        assert tally.take(t * NS, LimitBit.SW_POWER_CAP) == 0
+        tally.take(t * NS, LimitBit.SW_POWER_CAP)
+        assert tally.seconds(t * NS) == 0
     tally.take(100 * NS, LimitBit.HW_THERMAL)
     assert tally.hardware
     assert tally.limiter is Limiter.THERMAL_HARDWARE
+
+
+def test_a_slowdown_that_names_no_cause_counts_only_where_two_readings_show_it():
+    """nvml.h: bit 0x8 "may be also reported during PState or clock change"; only 0x40 says heat."""
+    blinks, lasting = LimitTally(), LimitTally()
+    for t in range(40):
+        blinks.take(t * NS // 2, LimitBit.HW_SLOWDOWN if t % 4 == 0 else 0)
+        lasting.take(t * NS // 2, LimitBit.HW_SLOWDOWN)
+    assert (blinks.seconds(20 * NS), blinks.hardware) == (0, False)
+    assert lasting.seconds(20 * NS) == 19.5
+    assert (lasting.limiter, lasting.hardware) == (Limiter.HARDWARE, False)
+
+
+def test_what_the_bits_miss_the_counters_have_and_nothing_is_counted_twice():
+    tally = LimitTally()
+    for t in range(0, 60, 5):
+        tally.count(t * NS, {Limiter.THERMAL_SOFTWARE: t * 0.3 * NS, Limiter.POWER_BRAKE: 7 * NS})
+        tally.take(t * NS, LimitBit.SW_THERMAL)
+    assert tally.seconds(55 * NS) == 22, "by the bits 11 times 2 s, by the counter 16.5 s"
+    for t in range(60, 125, 5):
+        tally.count(t * NS, {Limiter.THERMAL_SOFTWARE: t * 0.3 * NS})
+        tally.take(t * NS, 0)
+    assert tally.seconds(120 * NS) == pytest.approx(18), "0.3 of a minute"
+    tally.count(125 * NS, {Limiter.THERMAL_SOFTWARE: 1 * NS})
+    assert tally.seconds(125 * NS) == pytest.approx(16.5), "a counter that fell began anew"
+
+
+def test_the_hardwares_heat_in_a_counter_is_told_at_once_and_not_forgotten_within_the_minute():
+    tally = LimitTally()
+    tally.count(0, {Limiter.THERMAL_HARDWARE: 1e12})
+    assert tally.level(0, 20, 10) is Level.UNDER
+    tally.count(5 * NS, {Limiter.THERMAL_HARDWARE: 1e12 + NS})
+    assert tally.level(5 * NS, 20, 10) is Level.OVER
+    for t in range(6, 70):
+        tally.take(t * NS, 0)
+        assert tally.level(t * NS, 20, 10) is (Level.BETWEEN if t < 65 else Level.UNDER)

@@ -7,11 +7,12 @@ import pytest
 
 from gputuner.engine.alerts import AlertWatch
 from gputuner.model.alerts import DEFAULT_RULES, AlertChange, AlertKind, AlertRule, default_rule
-from gputuner.model.cards import CPU_CARD, CardInfo, CardState
+from gputuner.model.cards import CPU_CARD, CardInfo, CardState, CatalogMatch
 from gputuner.model.quantities import LimitBit, Quantity
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import Sample, XidSeen
 from gputuner.telemetry.feed import Tick
+from gputuner.telemetry.rates import Rates
 
 NS = 1_000_000_000
 Q = Quantity
@@ -238,3 +239,70 @@ def test_a_rule_that_is_changed_or_gone_clears_what_it_had_raised():
     (cleared,) = watch.follow([replace(hot, threshold=95.0)], 2 * NS)
     assert (cleared.raised, cleared.lasted_s) == (False, 2)
     assert watch.raised == ()
+
+
+def test_a_blink_at_a_change_of_the_p_state_is_no_heat_and_lasting_heat_is_one_alert():
+    blink = [
+        sample(t / 2, core_temperature_c=45, limit_bits=LimitBit.HW_SLOWDOWN if t % 10 == 0 else 0) for t in range(240)
+    ]
+    assert play(AlertWatch(DEFAULT_RULES, [CARD]), blink) == []
+    hot = LimitBit.HW_SLOWDOWN | LimitBit.HW_THERMAL
+    pulses = [sample(t / 2, limit_bits=hot if t % 10 == 0 else 0) for t in range(240)]
+    (change,) = play(AlertWatch(DEFAULT_RULES, [CARD]), pulses)
+    assert (change.raised, change.detail) == (True, "thermal_hardware")
+
+
+@pytest.mark.parametrize("hz", [2.0, 0.5, 0.2, 0.1])
+def test_the_time_in_a_limit_does_not_depend_on_how_often_it_is_read(hz: float):
+    watch = AlertWatch([rule(AlertKind.LIMIT, threshold=20, clear_margin=10)], [CARD], Rates(fast_hz=hz))
+    (change,) = play(watch, [sample(k / hz, limit_bits=LimitBit.SW_THERMAL) for k in range(int(100 * hz) + 1)])
+    assert 20 <= change.t_ns / NS < 20 + 1 / hz
+
+
+def test_heat_that_only_the_counter_of_the_card_shows_is_told():
+    samples = [sample(t, limit_bits=0, limited_thermal_hardware_ns=1e12 + t // 5 * 1e9) for t in range(60)]
+    (change,) = play(AlertWatch(DEFAULT_RULES, [CARD]), samples)
+    assert (change.t_ns, change.detail) == (5 * NS, "thermal_hardware")
+
+
+@pytest.mark.parametrize(("most", "raised_from"), [(95.0, 90), (85.0, 80), (110.0, 105), (None, 100)])
+def test_memory_is_held_against_the_cards_own_limit(most: float | None, raised_from: int):
+    """95 °C: what an H200 tells of its HBM; 85 °C: V100; without a word 105 °C is assumed."""
+    readings = {} if most is None else {"memory_max_c": Reading(value=most, unit="degC")}
+    card = replace(CARD, readings=readings)
+    for degrees in (raised_from - 1, raised_from):
+        held = [sample(t, memory_temperature_c=degrees) for t in range(40)]
+        changes = play(AlertWatch(DEFAULT_RULES, [card]), held)
+        assert [change.rule.threshold for change in changes] == [raised_from] * (degrees == raised_from)
+    own = AlertWatch([rule(AlertKind.MEMORY_TEMPERATURE, threshold=70, hold_s=0)], [card])
+    assert len(play(own, [sample(0, memory_temperature_c=70)])) == 1
+
+
+def test_a_passive_board_that_shows_a_fan_at_zero_is_no_alarm_until_one_has_turned():
+    """A P40 shows a fan at 0 % that it does not have (facts on cooling); one wired to the board may stop."""
+    passive = replace(CARD, catalog=CatalogMatch(catalog_id="tesla-p40", name="Tesla P40", passive=True))
+    watch = AlertWatch([rule(AlertKind.FAN)], [passive])
+    assert fans(watch, 70, fan_fraction=0.0) == []
+    wired = AlertWatch([rule(AlertKind.FAN)], [passive])
+    play(wired, [sample(0, core_temperature_c=40), sample(0, fan_fraction=0.5)])
+    assert [change.raised for change in fans(wired, 70, fan_fraction=0.0)] == [True]
+
+
+def test_a_card_that_never_spoke_is_silent_from_when_it_is_watched():
+    watch = AlertWatch(DEFAULT_RULES, [CARD])
+    assert told([c for t in range(60) for c in watch.look(t * NS)]) == [("silent", True, 30)]
+    ticks = AlertWatch(DEFAULT_RULES, [CARD, replace(CARD, uuid="GPU-1", index=1)])
+    others = [c for t in range(60) for c in ticks.take(tick(t, sample(t, "GPU-1", core_temperature_c=40)))]
+    assert [(change.rule.kind, change.card) for change in others] == [(AlertKind.SILENT, CARD.uuid)]
+
+
+def test_ticks_of_two_feeds_that_come_a_little_out_of_order_hide_no_silence():
+    other = replace(CARD, uuid=CPU_CARD, index=0)
+    watch = AlertWatch([rule(AlertKind.SILENT, threshold=30)], [CARD, other])
+    changes = [
+        change
+        for t in range(60)
+        for t_s in (t + 0.2, t)
+        for change in watch.take(tick(t_s, sample(t_s, CPU_CARD, gpu_utilisation=0.1)))
+    ]
+    assert [(change.card, change.rule.kind) for change in changes] == [(CARD.uuid, AlertKind.SILENT)]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.engine.safety import SILENCE_S, SafetyLimits, SafetyWatch
-from gputuner.model.cards import CPU_CARD, CardInfo, CardState
+from gputuner.model.cards import CPU_CARD, CardInfo, CardState, CatalogMatch
 from gputuner.model.quantities import Quantity as Q
 from gputuner.model.readings import Reading
 from gputuner.model.samples import Sample, XidSeen
@@ -75,6 +75,17 @@ def test_power_must_exceed_its_limit_three_ticks_in_a_row():
     assert seen[:5] == [None] * 5
     assert seen[5] is not None
     assert seen[5].trigger == "power_above_limit"
+
+
+def test_a_board_without_a_fan_that_shows_one_at_zero_goes_on_until_one_was_seen_turning():
+    passive = replace(CARD, catalog=CatalogMatch(catalog_id="tesla-p40", name="Tesla P40", passive=True))
+    for turned, stops in ((0.0, False), (0.4, True)):
+        watch = SafetyWatch(passive, SafetyLimits())
+        watch.load_starts(0)
+        assert watch.check(tick(1, fan_fraction=turned, core_temperature_c=50.0)) is None
+        for t in (2, 3):
+            stopped = watch.check(tick(t, fan_fraction=0.0, core_temperature_c=70.0))
+        assert (stopped is not None) is stops
 
 
 def test_fan_that_stands_still_under_load_stops():

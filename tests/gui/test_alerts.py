@@ -125,6 +125,22 @@ def test_the_form_changes_what_is_stored_and_leaves_what_it_does_not_show(window
     qtbot.waitUntil(lambda: not window.ports.alerts.plan.notify)
 
 
+def test_the_memorys_threshold_is_the_cards_own_until_one_is_typed(window, qtbot):
+    own = default_rule(AlertKind.MEMORY_TEMPERATURE)
+    use(window, qtbot, AlertPlan(rules=(own, default_rule(AlertKind.LOST))))
+    window.open_alerts()
+    rows = window.alert_panel.rows.rows
+    box = rows[own.name].threshold
+    assert box.text() == "card's own"
+    rows["lost"].tick.click()
+    qtbot.waitUntil(lambda: not window.ports.alerts.plan.rules[1].on)
+    assert window.ports.alerts.plan.rules[0] == own
+    box.setValue(88)
+    qtbot.waitUntil(lambda: window.ports.alerts.plan.rules[0].threshold == 88)
+    box.setValue(box.minimum())
+    qtbot.waitUntil(lambda: window.ports.alerts.plan.rules[0] == own)
+
+
 def test_test_says_what_came_of_it(window, qtbot):
     window.open_alerts()
     window.actions_.find("Alerts: try hook and notification").trigger()

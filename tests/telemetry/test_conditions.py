@@ -119,16 +119,28 @@ def test_counters_too_coarse_for_the_window_give_way_to_bits() -> None:
     assert found.limited_s[Limiter.POWER] == pytest.approx(1.25)  # the last set bit, at 4 s, holds until 4.25 s
 
 
-def test_two_limits_at_once_both_count_and_an_unnamed_slowdown_is_thermal() -> None:
+def test_two_limits_at_once_both_count_and_an_unnamed_slowdown_is_none_of_heat() -> None:
     both = LimitBit.SW_POWER_CAP | LimitBit.SW_THERMAL
     found = conditions([row(t / 2, limit_bits=both | LimitBit.HW_SLOWDOWN) for t in range(21)], 0, 10 * S)
     assert found.limited_s[Limiter.POWER] == pytest.approx(10)
     assert found.limited_s[Limiter.THERMAL_SOFTWARE] == pytest.approx(10)
-    assert found.limited_s[Limiter.THERMAL_HARDWARE] == pytest.approx(10)
+    assert found.limited_s[Limiter.HARDWARE] == pytest.approx(10)
+    assert found.limited_s[Limiter.THERMAL_HARDWARE] == 0
+    heat = LimitBit.HW_SLOWDOWN | LimitBit.HW_THERMAL
+    hot = conditions([row(t / 2, limit_bits=heat) for t in range(21)], 0, 10 * S)
+    assert (hot.limited_s[Limiter.THERMAL_HARDWARE], hot.limited_s[Limiter.HARDWARE]) == (pytest.approx(10), 0)
     braked = conditions(
         [row(t / 2, limit_bits=LimitBit.HW_SLOWDOWN | LimitBit.HW_POWER_BRAKE) for t in range(21)], 0, 10 * S
     )
-    assert braked.limited_s[Limiter.THERMAL_HARDWARE] == 0
+    assert braked.limited_s[Limiter.THERMAL_HARDWARE] == braked.limited_s[Limiter.HARDWARE] == 0
+
+
+def test_a_limit_whose_counter_is_not_reported_is_taken_from_the_bits() -> None:
+    """Older drivers count the power limit (field 74) and not heat (269 to 271): that is not "no heat"."""
+    hot = [row(t / 2, limit_bits=LimitBit.SW_THERMAL, limited_power_ns=0) for t in range(21)]
+    found = conditions(hot, 0, 10 * S)
+    assert found.limited_s[Limiter.THERMAL_SOFTWARE] == pytest.approx(10)
+    assert found.limited_s[Limiter.POWER] == 0
 
 
 def test_nothing_read_is_nothing_told() -> None:

@@ -44,6 +44,8 @@ def limited_words(limiter: Limiter) -> str:
             return _("slowed down by heat")
         case Limiter.POWER_BRAKE:
             return _("limited by the power brake")
+        case Limiter.HARDWARE:
+            return _("slowed down by the hardware")
         case Limiter.USER_CAP:
             return _("limited by a set clock")
         case Limiter.SYNC_BOOST:

@@ -18,6 +18,8 @@ SUFFIXES = {"degC": " °C", "s": " s"}
 BOX_WIDTH = 96
 SHOWN = "shown"
 """Property of a box: what it showed of the rule."""
+OWN = "own"
+"""Property of a box whose least value stands for the card's own limit."""
 
 
 @dataclass(slots=True)
@@ -52,7 +54,8 @@ class AlertRows(QWidget):
             row = self.rows[rule.name]
             row.rule = rule
             row.tick.setChecked(rule.on)
-            for box, value in ((row.threshold, rule.threshold), (row.hold, rule.hold_s)):
+            for box, told in ((row.threshold, rule.threshold), (row.hold, rule.hold_s)):
+                value = box.minimum() if told is None and box is not None and KINDS[rule.kind].own else told
                 if box is not None and value is not None and not box.hasFocus():
                     box.blockSignals(True)
                     box.setValue(value)
@@ -88,7 +91,11 @@ class AlertRows(QWidget):
         threshold = hold = None
         if info.low is not None and info.high is not None:
             suffix = " K" if rule.kind is AlertKind.MARGIN else SUFFIXES.get(info.unit, "")
-            threshold = self._box(info.low, info.high, suffix, _("Threshold: {name}").format(name=text))
+            low = info.low - info.own
+            threshold = self._box(low, info.high, suffix, _("Threshold: {name}").format(name=text))
+            if info.own:
+                threshold.setSpecialValueText(_("card's own"))
+                threshold.setProperty(OWN, True)
         if rule.kind in HELD:
             hold = self._box(*HOLD_S, " s", _("Held for: {name}").format(name=text))
         return _Row(rule, tick, threshold, hold)
@@ -115,5 +122,7 @@ class AlertRows(QWidget):
 
 
 def _written(box: DecimalBox | None, before: float | None) -> float | None:
-    """What stands in a box; ``before`` where it is only that in whole numbers."""
+    """What stands in a box; ``before`` where it is only that in whole numbers, None where the card's own counts."""
+    if box is not None and box.property(OWN) and box.value() == box.minimum():
+        return None
     return before if box is None or box.value() == box.property(SHOWN) else box.value()
