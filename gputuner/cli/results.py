@@ -48,8 +48,8 @@ _LIMITS: dict[Limiter, str] = {
         "The power brake slowed the card {share:fraction} of the time under sustained load; check the power supply."
     ),
     Limiter.HARDWARE: N_(
-        "The card's hardware slowed it down {share:fraction} of the time under sustained load and does not tell why: heat, "
-        "power or its cables."
+        "The card's hardware slowed it down {share:fraction} of the time under sustained load and does not tell why: "
+        "heat, power or its cables."
     ),
     Limiter.USER_CAP: N_("A clock set by a user held the card back {share:fraction} of the time under sustained load."),
     Limiter.SYNC_BOOST: N_("Sync boost held the clock back {share:fraction} of the time under sustained load."),

@@ -130,8 +130,8 @@ CAUSES: dict[str, str] = {
     ),
     "thermal": N_("Heat held the clock back {share:fraction} of the time, {lost:fraction} below its maximum."),
     "hardware_slowdown": N_(
-        "The card's hardware slowed it down {share:fraction} of the time without telling why, {lost:fraction} below its "
-        "maximum."
+        "The card's hardware slowed it down {share:fraction} of the time without telling why, {lost:fraction} below "
+        "its maximum."
     ),
     "user_cap": N_("A clock set by a user held it back, {lost:fraction} below the maximum."),
     "link": N_("The PCIe link ran below its maximum."),
@@ -161,7 +161,9 @@ _CAUSES_WITHOUT_LOSS: dict[str, str] = {
 _CAUSES_BESIDE: dict[str, str] = {
     "power_cap": N_("The power limit also held the clock back {share:fraction} of the time."),
     "thermal": N_("Heat also held the clock back {share:fraction} of the time."),
-    "hardware_slowdown": N_("The card's hardware also slowed it down {share:fraction} of the time without telling why."),
+    "hardware_slowdown": N_(
+        "The card's hardware also slowed it down {share:fraction} of the time without telling why."
+    ),
     "user_cap": N_("A clock set by a user also held it back {share:fraction} of the time."),
 }
 _CAUSES_NOT_COMPARED: dict[str, str] = {

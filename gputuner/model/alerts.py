@@ -73,7 +73,8 @@ KINDS: Mapping[AlertKind, KindInfo] = MappingProxyType(
 )
 """The table of kinds. Without a user's word: cards regulate their core to 83 to 85 °C by themselves
 (``resources/gpus.toml``), so that 88 °C is not ordinary; cards that slow down earlier are what ``margin`` is for.
-Memory differs: 85 °C is the limit of a V100's HBM, 95 °C of an H200's, 110 °C of GDDR6X. A fan that may rest in idle turns well before 65 °C."""
+Memory differs: 85 °C is the limit of a V100's HBM, 95 °C of an H200's, 110 °C of GDDR6X. A fan that may
+rest in idle turns well before 65 °C."""
 
 OWN_BELOW_K = 5.0
 """So far below the limit of a card's memory it is told of, where the rule has no threshold (as in our own runs)."""

@@ -73,9 +73,10 @@ class CardInfo:
     ``power_limit_min_w``, ``power_limit_max_w`` (W); ``slowdown_c``, ``shutdown_c``, ``memory_max_c``, ``target_c``
     (degC, absolute); ``sm_clock_max_mhz``, ``graphics_clock_max_mhz``, ``memory_clock_max_mhz``,
     ``video_clock_max_mhz`` (MHz); ``pcie_generation_max``, ``pcie_width_max``, ``pcie_generation``, ``pcie_width``;
-    ``bar1_total_bytes`` (bytes); ``fan_count``; ``ecc_enabled``, ``row_remap_failed``, ``persistence``, ``mig_enabled``,
-    ``display_active`` (bool); ``compute_mode`` (``default``, ``exclusive_process``, ``exclusive_thread`` or ``prohibited``); ``vbios``,
-    ``driver``, ``cuda_driver`` (text); ``l2_bytes``, ``compute_capability`` (text).
+    ``bar1_total_bytes`` (bytes); ``fan_count``; ``ecc_enabled``, ``row_remap_failed``, ``persistence``,
+    ``mig_enabled``, ``display_active`` (bool); ``compute_mode`` (``default``, ``exclusive_process``,
+    ``exclusive_thread`` or ``prohibited``); ``vbios``, ``driver``, ``cuda_driver`` (text); ``l2_bytes``,
+    ``compute_capability`` (text).
     """
 
     uuid: str

@@ -162,7 +162,7 @@ _ORDER: tuple[tuple[int, Limiter], ...] = (
 def limiter_of(bits: int | None) -> Limiter:
     """The one limiter to show for a mask of NVML reason bits: the most serious wins; None or unknown bits → UNKNOWN.
 
-    Only bit 0x40 says heat: 0x8 alone may be heat, power or, in drivers until now, a mere change of the P-state (nvml.h).
+    Only bit 0x40 says heat: 0x8 alone may be heat, power or a mere change of the P-state (nvml.h).
     """
     if bits is None:
         return Limiter.UNKNOWN
