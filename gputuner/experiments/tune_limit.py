@@ -79,6 +79,7 @@ def limit(
     yield from _probe_above_fixed(course, shape, known, setting, keep_s)
     line, predicted = known.line(setting), known.limit(setting)
     if line is None or predicted is None or predicted < 1:
+        yield from _untold(course, shape, known, setting)
         return
     told = line.tells(min(predicted, known.most))
     if told:
@@ -96,6 +97,7 @@ def limit(
         else:
             yield from skipped(course, "limit", 2 * (cost + shape.restart_s))
     if not (told or _tried_near(bracket, predicted)):
+        yield from _untold(course, shape, known, setting)
         return
     value = bracket.runs if bracket.fails is not None else max(predicted, bracket.runs)
     safe = yield from _safe(course, shape, known, setting, value, bracket, keep_s)
@@ -109,6 +111,13 @@ def limit(
         _limit_point(course, shape, known, setting, value, predicted, bracket),
         _safe_point(course, shape, known, setting, value, safe, bracket),
     )
+
+
+def _untold(course: Course, shape: Shape, known: Trained, setting: Setting) -> Generator[Step, StepResult, None]:
+    """Say why no limit is told: no two sizes ran whose memory is known, or the samples hardly show in it."""
+    sizes = sorted(known.peaks.get(setting, {}))
+    code = "limit_untold" if len(sizes) > 1 else "limit_untold_few"
+    yield from course.warn(code, workload=shape.subject.name, largest=max(sizes, default=0))
 
 
 def _tried_near(bracket: Bracket, predicted: int) -> bool:
@@ -170,6 +179,7 @@ def _without_limit(
         if bracket.fails is not None:
             return False
     if not (told or most in bracket.ran):
+        yield from _untold(course, shape, known, setting)
         return True
     safe = most if roomy else (yield from _safe(course, shape, known, setting, most, bracket, keep_s))
     yield from course.tell(

@@ -65,6 +65,14 @@ _RUN: dict[str, str] = {
         'system memory, far slower ("CUDA - Sysmem Fallback Policy" in the NVIDIA control panel). It counts as not '
         "fitting."
     ),
+    "limit_untold": N_(
+        "No largest batch is told for {workload}: up to batch {largest} the memory of the samples hardly shows beside "
+        "what there is without any. More time (--minutes) lets larger ones be tried."
+    ),
+    "limit_untold_few": N_(
+        "No largest batch is told for {workload}: no two sizes ran whose memory is known. More time (--minutes) lets "
+        "further ones be tried."
+    ),
     "memory_unowned": N_(
         "{bytes:bytes} in use belong to no process that can be seen from here; usual causes are a killed training "
         "whose workers live on, another container, or a driver that has not cleaned up."

@@ -23,7 +23,7 @@ def test_the_examples_of_the_docs_run(gputuner, name):
     assert ended.code == 0, ended.err
     document = ended.document
     assert document["schema"] == "gputuner.batch/1"
-    assert document["warnings"] == [] or {w["code"] for w in document["warnings"]} == {"stage_skipped"}
+    assert {w["code"] for w in document["warnings"]} <= {"stage_skipped", "limit_untold", "limit_untold_few"}
     told = {point["metric"]: point for point in document["points"]}
     assert told["train_throughput"]["workload"] == f"{name}.py:make"
     if "batch_limit" not in told:  # where other work leaves time for tiny sizes only, none is told, and it is asked for

@@ -109,8 +109,20 @@ def test_no_limit_is_drawn_from_samples_that_hardly_show(lab, per_sample):
     assert not told.of("batch_limit")
     assert not told.of("batch_safe")
     assert not told.of("memory_per_sample")
+    assert "limit_untold" in told.codes(), "why nothing is told is said"
     assert [entry.id for entry in told.advised.advice if entry.id.startswith("batch.")] == []
     assert "batch_limit" in [question.id for question in told.advised.questions]
+
+
+def test_that_a_slow_machine_has_time_for_two_probes_alone_is_said(lab):
+    """Two sizes ran, and the next does not fit into the time: the reason stands where the answer would."""
+    card = lab.h200(capacity_gib=24.0)
+    card.memory = dict.fromkeys(card.memory, (6.0 * 2**30, 2.0**20))
+    told = played(lab, Batch(**RECIPE, precision="bf16", limit_only=True), card, minutes=0.1)
+    assert len(told.of("train_throughput")) == 2
+    assert not told.of("batch_limit")
+    (why,) = [each.params for each in told.warned if each.code == "limit_untold"]
+    assert why == {"workload": "mine.py:make", "largest": 8}
 
 
 def test_no_figure_says_where_the_users_files_lie(lab):
