@@ -14,6 +14,7 @@ from gputuner.analysis.wear_hours import (
     Histogram,
     by_degree,
     classed,
+    course,
     histogram,
     limited_seconds,
     thermal_cycles,
@@ -38,8 +39,9 @@ OWN_LIMITS: dict[str, tuple[str, ...]] = {"core": ("target_c", "slowdown_c"), "m
 class SessionWear:
     """What one session adds: its trace brought down to figures.
 
-    ``degrees``: seconds by whole °C per sensor (``wear_hours.by_degree``). ``counters``: first and last reading, with
-    their unix times in s.
+    ``degrees``: seconds by whole °C per sensor (``wear_hours.by_degree``). ``course``: of the core
+    (``wear_hours.course``); None where its temperature was not read. ``counters``: first and last reading, with their
+    unix times in s.
     """
 
     session_id: str
@@ -48,7 +50,7 @@ class SessionWear:
     card: CardInfo
     host: str | None = None
     degrees: dict[str, Floats] = field(default_factory=lambda: {})
-    cycles: tuple[Cycle, ...] = ()
+    course: tuple[Floats, Floats] | None = None
     work: tuple[Stretch, ...] = ()
     rest: tuple[Stretch, ...] = ()
     room_c: float | None = None
@@ -142,7 +144,7 @@ def session_wear(
         card=card,
         host=host,
         degrees={name: by_degree(trace, heat) for name, heat in trace.heat.items()},
-        cycles=thermal_cycles(trace, core) if core is not None else (),
+        course=course(trace, core) if core is not None else None,
         work=working(trace, limit_w),
         rest=resting(trace, limit_w),
         room_c=room_c,
@@ -200,7 +202,7 @@ def wear(
         skipped=skipped,
         hours=tuple(_hours(card, histograms, above)),
         histograms=histograms,
-        cycles=classed(cycle for session in own for cycle in session.cycles),
+        cycles=classed(_cycles(own, origin)),
         steady=tuple(steady),
         drift=drift(steady),
         changes=changes([(s.session_id, s.unix_s, s.card, s.host) for s in own]),
@@ -208,6 +210,14 @@ def wear(
         limited_s=limited,
         xids=dict(sorted(xids.items())),
     )
+
+
+def _cycles(sessions: Sequence[SessionWear], origin: Origin) -> Iterable[Cycle]:
+    """Thermal cycles of a card's life; a simulated card begins anew in each session."""
+    courses = [session.course for session in sessions if session.course is not None]
+    if origin is Origin.MEASURED:
+        return thermal_cycles(courses)
+    return [cycle for each in courses for cycle in thermal_cycles([each])]
 
 
 def _hours(card: CardInfo, histograms: dict[str, Histogram], above: Sequence[float]) -> Iterable[HoursAbove]:

@@ -1,4 +1,4 @@
-"""The air at a card for each steady stretch: told, or shown by the card at rest."""
+"""The air at a card for each steady stretch: shown by the card at rest, or told."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def with_air(
 
     At rest and at work core = air + R · P. With R at rest k times that at work, by the fan law R ∝ fan^−0.4,
     R = (T_work − T_rest) / (P_work − k · P_rest). Where the fan stands at rest, k is a rough one, so that R is right in
-    its changes only (basis ``idle_still``).
+    its changes only (basis ``idle_still``). A rest goes before what was told: the card cannot forget to look.
 
     Args:
         work: settled, under load.
@@ -28,12 +28,15 @@ def with_air(
         session_id: of the work.
         room_c: temperature of the air as it was told, °C.
     """
-    air_c, basis = room_c, Basis.ROOM
+    air_c: float | None = None
+    basis = Basis.ROOM
     near = [rest for rest in rests if abs(rest.unix_s - work.unix_s) <= PIN_WITHIN_S]
-    if air_c is None and near:
+    if near:
         rest = min(near, key=lambda each: abs(each.unix_s - work.unix_s))
         air_c = _air_of(work, rest)
         basis = Basis.IDLE if rest.fan_turns else Basis.IDLE_STILL
+    if air_c is None:
+        air_c, basis = room_c, Basis.ROOM
     if air_c is not None and work.temperature_c - air_c < 1.0:
         return None
     return SteadyPoint(

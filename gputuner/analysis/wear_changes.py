@@ -8,6 +8,8 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
 
+ROW_REMAP_FAILED = "row_remap_failed"
+"""Reading of a card: whether it failed to replace a row of its memory, ever."""
 WATCHED: tuple[str, ...] = (
     "vbios",
     "driver",
@@ -18,6 +20,7 @@ WATCHED: tuple[str, ...] = (
     "pcie_width_max",
     "pcie_width",
     "ecc_enabled",
+    ROW_REMAP_FAILED,
 )
 """Readings of a card that are compared from session to session, each held against the last one that was read."""
 NAME, MEMORY, SLOT, HOST = "name", "memory_total_bytes", "pci_bus_id", "host"

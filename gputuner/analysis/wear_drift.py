@@ -4,6 +4,7 @@ Stretches are compared in pairs that are alike: nearly the same fan speed, power
 not say where heat arises, so one kind of load), at least a day apart. The slope is the median of the pairs' slopes.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +32,10 @@ FAN_EXPONENT, FAN_EXPONENT_ERROR = 0.4, 0.2
 """Resistance of the whole card against fan speed: fins' 0.5 to 0.8 (Incropera) times their share of the whole."""
 ROOM_C, ROOM_SWING_K = 25.0, 8.0
 """An unknown room, and by how much it may differ between two parts of the history: ± 4 °C."""
+THERMOMETER_SWING_K = 2.0
+"""By how much told rooms may be off against each other: household thermometers are good to ± 1 °C."""
+SAME_SHARE = 0.75
+"""A room told as the same in so many of the sessions is a guess, or a thermometer that nobody looked at."""
 SWING_SLOPE = 12.0 / np.pi**2
 """Least-squares slope of half a sine from one extreme to the other, over that of the line between them."""
 MATERIAL = 0.03
@@ -60,11 +65,19 @@ def drift(points: Sequence[SteadyPoint], seed: int = SEED) -> Drift:
     found: list[Drift] = []
     for basis in Basis:
         own = points if basis is Basis.NONE else [p for p in points if p.basis is basis]
+        if basis is Basis.ROOM and _guessed(own):
+            continue
         judged = _judged(_compared(basis, own), seed)
         if not judged.missing:
             return judged
         found.append(judged)
-    return max(found, key=lambda each: each.sessions)
+    return max(found, key=lambda each: (each.alike, each.sessions))
+
+
+def _guessed(points: Sequence[SteadyPoint]) -> bool:
+    """Whether the air was told as the same in most sessions."""
+    told = Counter({p.session_id: p.air_c for p in points}.values())
+    return max(told.values(), default=0) >= SAME_SHARE * max(1, told.total())
 
 
 def _compared(basis: Basis, points: Sequence[SteadyPoint]) -> _Compared:
@@ -118,8 +131,10 @@ def _judged(found: _Compared, seed: int) -> Drift:
     span_months = told.span_days * DAY_S / MONTH_S
     rise_k = float(np.median([p.temperature_c - (ROOM_C if p.air_c is None else p.air_c) for p in found.points]))
     slack = SENSOR_K / max(rise_k, 1.0) / span_months
+    if found.basis is Basis.ROOM:
+        slack += _tilt(THERMOMETER_SWING_K, rise_k, span_months)
     if found.basis is Basis.NONE:
-        slack += _unknown_air(found, rise_k, span_months)
+        slack += _tilt(ROOM_SWING_K, rise_k, span_months) + _unknown_fan(found)
     low, high = low - slack, high + slack
     material = abs(slope) * span_months >= MATERIAL
     rising, falling = low > 0 and material, high < 0 and material
@@ -137,16 +152,13 @@ def _judged(found: _Compared, seed: int) -> Drift:
 
 def _counted(found: _Compared) -> Drift:
     """What could be compared, and what of it there is too little of."""
-    members = found.pairs.members
-    own: list[SteadyPoint] = [found.points[int(i)] for i in members]
-    t_s = found.t_s[members]
+    settled = _told(found.points)
+    alike = all(have >= least for have, least in settled.values())
+    own: list[SteadyPoint] = [found.points[int(i)] for i in found.pairs.members]
     at: dict[int, set[str]] = {}
     for p in own:
         at.setdefault(-1 if p.fan_fraction is None else round(p.fan_fraction / 0.05), set()).add(p.session_id)
-    counted = {
-        "sessions": (float(len({p.session_id for p in own})), float(LEAST_SESSIONS)),
-        "days": (float(np.unique(np.floor(t_s / DAY_S)).size), float(LEAST_DAYS)),
-        "span": (float(np.ptp(t_s)) / DAY_S if own else 0.0, LEAST_SPAN_DAYS),
+    counted = (_told(own) if alike else settled) | {
         "pairs": (float(found.pairs.per_month.size), float(LEAST_PAIRS)),
         "fan": (float(sum(len(each) >= LEAST_AT_A_FAN for each in at.values())), 1.0),
     }
@@ -162,6 +174,7 @@ def _counted(found: _Compared) -> Drift:
         span_days=counted["span"][0],
         fan_levels=int(counted["fan"][0]),
         pairs=int(counted["pairs"][0]),
+        alike=alike,
         missing=tuple(name for name, (have, least) in counted.items() if have < least),
         power_w=power_w,
         fan_fraction=found.fan_at,
@@ -170,21 +183,35 @@ def _counted(found: _Compared) -> Drift:
     )
 
 
+def _told(points: Sequence[SteadyPoint]) -> dict[str, tuple[float, float]]:
+    """Sessions, days and days from first to last of some stretches, each with the least that is a history."""
+    t_s = [p.unix_s for p in points]
+    return {
+        "sessions": (float(len({p.session_id for p in points})), float(LEAST_SESSIONS)),
+        "days": (float(len({t // DAY_S for t in t_s})), float(LEAST_DAYS)),
+        "span": ((max(t_s) - min(t_s)) / DAY_S if t_s else 0.0, LEAST_SPAN_DAYS),
+    }
+
+
 def _drawn(found: _Compared, level: Floats, power_w: float) -> Floats:
     """Logs of resistance as they are drawn: K/W, or for an unknown air °C at ``power_w``."""
     value = np.exp(level)
     return ROOM_C + power_w * value if found.basis is Basis.NONE else value
 
 
-def _unknown_air(found: _Compared, rise_k: float, span_months: float) -> float:
-    """By how much per month an unknown room and fan law can tilt the trend, as a fraction."""
-    room = SWING_SLOPE * ROOM_SWING_K / max(rise_k, 1.0) / span_months
+def _tilt(swing_k: float, rise_k: float, span_months: float) -> float:
+    """By how much per month a room that is off by so much between two parts can tilt the trend, as a fraction."""
+    return SWING_SLOPE * swing_k / max(rise_k, 1.0) / span_months
+
+
+def _unknown_fan(found: _Compared) -> float:
+    """By how much per month an unknown fan law can tilt the trend, as a fraction."""
     if found.fan_at is None:
-        return room
+        return 0.0
     first, second = found.pairs.first, found.pairs.second
     moved = np.log(found.fan[second] / found.fan[first]) / ((found.t_s[second] - found.t_s[first]) / MONTH_S)
     known = moved[np.isfinite(moved)]
-    return room + FAN_EXPONENT_ERROR * (abs(float(np.median(known))) if known.size else 0.0)
+    return FAN_EXPONENT_ERROR * (abs(float(np.median(known))) if known.size else 0.0)
 
 
 def _line(

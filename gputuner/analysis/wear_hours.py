@@ -1,14 +1,14 @@
 """How long a card was how hot, how often it warmed and cooled, and how long which limit held it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from gputuner.analysis.rainflow import Cycle, cycles
-from gputuner.analysis.wear_trace import Flags, Floats, Heat, WearTrace
-from gputuner.model.quantities import Limiter, Quantity, limiter_of
+from gputuner.analysis.wear_trace import Finer, Floats, Heat, WearTrace
+from gputuner.model.quantities import LimitBit, Limiter, Quantity
 
 COLDEST_C, HOTTEST_C = -50, 200
 """Readings outside are no temperatures of a card."""
@@ -21,8 +21,15 @@ LIMIT_COUNTERS: dict[Quantity, Limiter] = {
     Quantity.LIMITED_POWER_BRAKE_NS: Limiter.POWER_BRAKE,
     Quantity.LIMITED_SYNC_BOOST_NS: Limiter.SYNC_BOOST,
 }
-HOLDING = tuple(LIMIT_COUNTERS.values())
-"""Limits that hold a clock back (idle and a cap of the user's do not wear)."""
+HOLDING: dict[Limiter, int] = {
+    Limiter.POWER: LimitBit.SW_POWER_CAP,
+    Limiter.THERMAL_SOFTWARE: LimitBit.SW_THERMAL,
+    Limiter.THERMAL_HARDWARE: LimitBit.HW_THERMAL,
+    Limiter.POWER_BRAKE: LimitBit.HW_POWER_BRAKE,
+    Limiter.SYNC_BOOST: LimitBit.SYNC_BOOST,
+}
+"""Limits that hold a clock back, with their bit (idle and a cap of the user's do not wear). Bit 0x8 alone tells no
+cause, and blinks where the P-state changes: it is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,25 +85,54 @@ def histogram(seconds: Floats) -> Histogram | None:
     return Histogram(first_c=first + COLDEST_C, seconds=tuple(seconds[first : last + 1].tolist()))
 
 
-def thermal_cycles(trace: WearTrace, heat: Heat) -> tuple[Cycle, ...]:
-    """Rainflow cycles of a temperature; each part between pauses is counted for itself, since nobody saw between them.
+def course(trace: WearTrace, heat: Heat) -> tuple[Floats, Floats]:
+    """The shortest way of a temperature through its lowest and highest reading of every step: unix time in s and °C.
 
-    Of each step the lowest and the highest reading count, in the order that fits the way from the step before it.
+    Within a step nobody kept which came first. The order that moves least invents no turn, so cycles of this way are a
+    lower bound; across a pause too, of which the two ends are known. float64 (2 m,) each.
     """
-    found: list[Cycle] = []
-    for part in trace.pieces:
-        seen = np.isfinite(heat.mean[part]) & (trace.seconds[part] > 0)
-        low, mean, high = (values[part][seen] for values in (heat.low, heat.mean, heat.high))
-        if mean.size:
-            found += cycles(_course(low, mean, high))
+    n = heat.mean.size
+    finer = heat.finer or Finer(step=np.arange(n), low=heat.low, high=heat.high)
+    seen = (trace.seconds > 0)[finer.step] & (finer.low >= COLDEST_C) & (finer.high <= HOTTEST_C)
+    ends = _shortest(finer.low[seen], finer.high[seen])
+    return np.repeat(trace.t_s[finer.step[seen]], 2), ends
+
+
+def _shortest(low: Floats, high: Floats) -> Floats:
+    """Both ends of every step, (2 m,), in the order that makes the whole way shortest.
+
+    Step by step the shortest way that ends low and the one that ends high are kept, with where each came from.
+    """
+    upward: list[tuple[bool, bool]] = []
+    at_low, at_high, low_way, high_way = 0.0, 0.0, 0.0, 0.0
+    for n, (low_c, high_c) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        if n == 0:
+            at_low, at_high = low_c, high_c
+            upward.append((False, True))
+            continue
+        down = low_way + abs(at_low - high_c), high_way + abs(at_high - high_c)
+        up = low_way + abs(at_low - low_c), high_way + abs(at_high - low_c)
+        upward.append((down[1] < down[0], up[1] < up[0]))
+        low_way, high_way = min(down) + high_c - low_c, min(up) + high_c - low_c
+        at_low, at_high = low_c, high_c
+    ends_high = np.zeros(low.size, dtype=bool)
+    last = high_way < low_way
+    for n in range(low.size - 1, -1, -1):
+        ends_high[n] = last
+        last = upward[n][int(last)]
+    way = np.empty(2 * low.size)
+    way[0::2], way[1::2] = np.where(ends_high, low, high), np.where(ends_high, high, low)
+    return way
+
+
+def thermal_cycles(courses: Sequence[tuple[Floats, Floats]]) -> tuple[Cycle, ...]:
+    """Rainflow cycles of one temperature over all its courses, put together in the order of time; small ones left out.
+
+    A session that ended hot before one that began cold tells that the card cooled in between.
+    """
+    t_s, values = (np.concatenate(parts) for parts in zip(*courses, strict=True)) if courses else (np.empty(0),) * 2
+    found = cycles(values[np.argsort(t_s, kind="stable")])
     return tuple(cycle for cycle in found if cycle.swing >= CLASSES_K[0])
-
-
-def _course(low: Floats, mean: Floats, high: Floats) -> Floats:
-    rising = np.concatenate([[True], np.diff(mean) >= 0])
-    course = np.empty(2 * mean.size)
-    course[0::2], course[1::2] = np.where(rising, low, high), np.where(rising, high, low)
-    return course
 
 
 def classed(found: Iterable[Cycle]) -> tuple[CycleClass, ...]:
@@ -113,25 +149,26 @@ def classed(found: Iterable[Cycle]) -> tuple[CycleClass, ...]:
 
 
 def limited_seconds(trace: WearTrace) -> dict[Limiter, float]:
-    """Seconds in each limit: by the card's own counters where it has them, else by the sampled reasons."""
-    fresh = trace.seconds > 0
+    """Seconds in each limit: by the card's own counter of it, else by the sampled reasons; none told: no entry.
+
+    Only what was observed counts: a counter that grew in a pause tells nothing here.
+    """
     found: dict[Limiter, float] = {}
     for quantity, limiter in LIMIT_COUNTERS.items():
         told = trace.counters.get(quantity)
+        sampled = trace.limited.get(limiter)
         if told is not None and np.isfinite(told).sum() >= 2:
-            found[limiter] = _grown(told, fresh) / 1e9
-    if not found and (trace.limit_bits >= 0).any():
-        for bits in np.unique(trace.limit_bits[trace.limit_bits >= 0]).tolist():
-            limiter = limiter_of(int(bits))
-            if limiter in HOLDING:
-                here = (trace.limit_bits == bits) & fresh
-                found[limiter] = found.get(limiter, 0.0) + float(trace.seconds[here].sum())
+            found[limiter] = sum(_grown(told[part], trace.seconds[part]) for part in trace.pieces)
+        elif sampled is not None and np.isfinite(sampled).any():
+            found[limiter] = float(np.nansum(sampled * trace.seconds))
     return found
 
 
-def _grown(told: Floats, fresh: Flags) -> float:
-    """What a counter grew by in fresh steps; where it fell it began anew."""
-    there = np.isfinite(told)
-    steps = np.diff(told[there])
-    kept = fresh[there][1:]
-    return float(np.where(steps > 0, steps, 0.0)[kept].sum())
+def _grown(told_ns: Floats, seconds: Floats) -> float:
+    """Seconds that a counter grew by in the steps that count, at most as many as were observed; where it fell it began
+    anew.
+    """
+    there = np.isfinite(told_ns)
+    steps_s = np.diff(told_ns[there]) / 1e9
+    kept = (seconds > 0)[there][1:]
+    return min(float(np.where(steps_s > 0, steps_s, 0.0)[kept].sum()), float(seconds.sum()))

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import Limiter, Quantity
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,12 +23,28 @@ SILENCE = 2.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finer:
+    """A temperature in °C, in steps of a finer width where it moved fast, as the trace's own elsewhere.
+
+    ``step``: of the trace that each of the m lies in, int64, never falling; ``low``, ``high``: float64 (m,).
+    """
+
+    step: Ints
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Heat:
-    """A temperature per step in °C: its lowest, mean and highest reading; float64 (n,), NaN where none was read."""
+    """A temperature per step in °C: its lowest, mean and highest reading; float64 (n,), NaN where none was read.
+
+    ``finer``: the same closer by; None: nothing closer is known.
+    """
 
     low: Floats
     mean: Floats
     high: Floats
+    finer: Finer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +53,7 @@ class WearTrace:
 
     ``t_s``: begin of the step, unix time in s. ``seconds``: how much of it was observed, s (0: already told by another
     session of the same time). ``power_w``: W; ``fan``, ``busy`` (use of the card) and ``traffic`` (of its memory):
-    fractions; ``limit_bits``: the most frequent mask of limit reasons, −1 where none was read; ``counters``: the last
+    fractions; ``limited``: by limit that is sampled, the share of the step's samples in it; ``counters``: the last
     reading of what only grows. NaN where nothing was read.
     """
 
@@ -48,7 +64,7 @@ class WearTrace:
     fan: Floats
     busy: Floats
     traffic: Floats
-    limit_bits: Ints
+    limited: dict[Limiter, Floats] = field(default_factory=lambda: {})
     counters: dict[Quantity, Floats] = field(default_factory=lambda: {})
     step_s: float = 10.0
     """Width of a step, s."""

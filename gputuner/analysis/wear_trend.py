@@ -8,14 +8,14 @@ LEAST_SESSIONS, LEAST_DAYS, LEAST_SPAN_DAYS, LEAST_PAIRS, LEAST_AT_A_FAN = 6, 6,
 
 
 class Basis(StrEnum):
-    """How the temperature of the air was taken out."""
+    """How the temperature of the air was taken out, the best first."""
 
-    ROOM = "room"
-    """It was told."""
     IDLE = "idle"
     """The card at rest shows it, its fan turning."""
     IDLE_STILL = "idle_still"
     """The card at rest with its fan standing shows how it changed, not how warm it was."""
+    ROOM = "room"
+    """It was told, and not as the same each time."""
     NONE = "none"
     """It was not: what drifts is the temperature at equal power."""
 
@@ -52,12 +52,13 @@ class SteadyPoint:
 class Drift:
     """The trend of the resistance; for the basis ``none`` of the rise over 25 °C per watt.
 
-    ``sessions``, ``days``, ``span_days``, ``fan_levels``, ``pairs``: what could be compared; ``missing``: what of them
-    there is too little of. ``per_month``, ``low``, ``high``: change per month of 30.44 days as a fraction with its 95 %
-    interval, which holds the sensor's own error, and for the basis ``none`` what a room of ± 4 °C and an unknown fan
-    law can do; ``degrees_per_month``: the same in K at ``power_w``. ``shown``: (unix s, value, fan) of what was
-    compared, at ``fan_fraction``; ``line``: (unix s, value, low, high); both in ``line_unit``, K/W, or degC at
-    ``power_w``.
+    ``sessions``, ``days``, ``span_days``: of the settled stretches that could be compared, or, not ``alike``, of all
+    settled ones, where there are too few of these already. ``fan_levels``, ``pairs``: of what could be compared.
+    ``missing``: what of them there is too little of. ``per_month``, ``low``, ``high``: change per month of 30.44 days
+    as a fraction with its 95 % interval, which holds the sensor's own error, for the basis ``room`` that of a
+    thermometer, and for the basis ``none`` what a room of ± 4 °C and an unknown fan law can do;
+    ``degrees_per_month``: the same in K at ``power_w``. ``shown``: (unix s, value, fan) of what was compared, at
+    ``fan_fraction``; ``line``: (unix s, value, low, high); both in ``line_unit``, K/W, or degC at ``power_w``.
     """
 
     verdict: Trend
@@ -67,6 +68,7 @@ class Drift:
     span_days: float = 0.0
     fan_levels: int = 0
     pairs: int = 0
+    alike: bool = True
     missing: tuple[str, ...] = ()
     per_month: float | None = None
     low: float | None = None

@@ -2,11 +2,13 @@
 
 import time
 from collections.abc import Callable, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from gputuner.cli import document, results
+from gputuner.cli.again import question_command
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -66,7 +68,8 @@ def wear(
             if output.json:
                 document.write(_document(found, setup.origin), output.out)
             elif not found:
-                output.line(_("There is no stored session of such a card yet. Make one: gputuner --cli record"))
+                told = _("There is no stored session of such a card yet. Make one: {command}")
+                output.line(told.format(command=_recording(options)))
             for each in found:
                 _show(output, each, options)
     return 0
@@ -115,6 +118,13 @@ def _chosen(setup: "Setup", options: Options, entries: "Sequence[Entry]") -> tup
         names = ", ".join(f"{card.title} ({card.uuid})" for card in known)
         raise UsageError("wear_no_such_card", "not among the sessions", card=options.gpu, known=names) from error
     return tuple(card for uuid in wanted for card in known if card.uuid == uuid)
+
+
+def _recording(options: Options) -> str:
+    """The command that makes the first session of the cards that were asked for."""
+    which = "".join(f" --simulate {each}" for each in options.simulate)
+    which += f" --gpu {quote(options.gpu)}" if options.gpu is not None else ""
+    return question_command(options, f"gputuner --cli record{which}")
 
 
 def _of(

@@ -71,6 +71,7 @@ def _readings(facts: CardFacts, model: SimulatedModel, index: int, power_limit_w
         "bar1_total_bytes": (_bar1(facts), "bytes"),
         "fan_count": (None if facts.passive else 1 if model.fan_max_rpm > 4000 else 2, ""),
         "ecc_enabled": (ecc_on(facts) if facts.ecc != "none" else None, ""),
+        "row_remap_failed": (False if facts.chip in {"GA100", "GH100", "GB100"} else None, ""),
         "persistence": (facts.passive, ""),
         "mig_enabled": (False if facts.chip in {"GA100", "GH100", "GB100"} else None, ""),
         "display_active": (False, ""),

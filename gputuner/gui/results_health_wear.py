@@ -42,7 +42,7 @@ def cycle_groups(wear: Wear, theme: Theme) -> list[BarGroup]:
         BarRow(name=told[0], text=told[1], value=entry.count, top=1.05 * top, colour=theme.orange, note=told[2])
         for entry, told in zip(classes, words.cycles_table(wear).rows, strict=True)
     )
-    return [BarGroup(title=_("swing of the core's temperature · count · largest"), rows=rows)] if rows else []
+    return [BarGroup(title=_("swing of the core's temperature · at least · largest"), rows=rows)] if rows else []
 
 
 def drift_series(wear: Wear, theme: Theme) -> list[Series]:

@@ -95,6 +95,7 @@ READINGS: dict[str, str] = {
     "bar1_total_bytes": N_("BAR1 size"),
     "fan_count": N_("fans"),
     "ecc_enabled": N_("ECC on"),
+    "row_remap_failed": N_("a memory row could not be replaced"),
     "persistence": N_("persistence mode"),
     "mig_enabled": N_("MIG on"),
     "display_active": N_("drives a display"),

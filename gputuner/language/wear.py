@@ -58,11 +58,25 @@ ADVICE: dict[str, AdviceWords] = {
     "wear.errors": AdviceWords(
         title=N_("The card counts memory errors over its sessions"),
         action=N_(
-            "Test the memory (health) and keep copies of results; have the card replaced while it has a warranty."
+            "Take memory clocks back, test the memory (health) and keep copies of results; if such errors go on, have "
+            "the card replaced while it has a warranty."
         ),
         why=(
             N_("ECC errors that could not be corrected: {uncorrected} more since the first session."),
-            N_("Rows of memory taken out of use: {remapped} more since the first session."),
+            N_("Rows of memory replaced by spare ones: {remapped} more since the first session."),
+        ),
+    ),
+    "wear.remap_failed": AdviceWords(
+        title=N_("The card could not replace a faulty row of its memory"),
+        action=N_(
+            "Keep copies of results, test the memory (health) and ask the seller or maker for a replacement while it "
+            "has a warranty."
+        ),
+        why=(
+            N_(
+                "The driver reports that replacing a row failed, as where a place has no spare ones left. NVIDIA takes "
+                "this as a ground for replacement once its own diagnosis confirms it."
+            ),
         ),
     ),
     "wear.xid": AdviceWords(
@@ -77,15 +91,29 @@ ADVICE: dict[str, AdviceWords] = {
 QUESTIONS: dict[str, str] = {
     "wear_room": N_(
         "Whether the cooler ages or the room grew warmer cannot be told from these sessions; a thermal test with the "
-        "room's temperature can, repeated after some weeks."
+        "room's temperature, read from a thermometer each time (C in °C), can, repeated after some weeks."
     ),
     "wear_more": N_(
-        "Too little is stored to judge ageing by ({sessions} sessions on {days} days over {span_days} days): record "
-        "ordinary work for some weeks, each time with a quarter of an hour of rest before it, which shows the air."
+        "Too little is stored to judge ageing by (sessions with settled work: {sessions}; days of them: {days}; days "
+        "from first to last: {span_days}). Record ordinary work for some weeks, each time with a quarter of an hour of "
+        "rest before it, which shows the air."
+    ),
+    "wear_alike": N_(
+        "Too few sessions are alike in load and fan speed to judge ageing by (sessions: {sessions}; days of them: "
+        "{days}; days from first to last: {span_days}). Record the same work now and then, each time with a quarter of "
+        "an hour of rest before it, which shows the air."
     ),
     "wear_heat": N_("Heat held the clock back for {seconds:s}; how much cooling is missing, a thermal test tells."),
     "wear_memory": N_(
         "The card corrected memory errors by itself ({corrected}); whether the memory is sound, a test tells."
+    ),
+    "wear_remapped": N_(
+        "The card replaced rows of its memory by spare ones ({remapped}). That is a repair, in effect from the card's "
+        "next reset on; whether the memory is sound, a test tells."
+    ),
+    "wear_contained": N_(
+        "The card dealt with memory errors by itself (XID {xids}); at most the program that ran then was hit. Whether "
+        "the memory is sound, a test tells."
     ),
 }
 _SENSORS: dict[str, str] = {"core": N_("core"), "memory": N_("memory"), "hotspot": N_("hotspot")}
@@ -97,23 +125,27 @@ _READINGS: dict[str, str] = {
 }
 _UNITS: dict[str, str] = {MEMORY: "bytes"}
 _BASES: dict[Basis, str] = {
-    Basis.ROOM: N_("The air's temperature was told by you."),
+    Basis.ROOM: N_("The air's temperature was told by you; the interval also holds a thermometer that is off by 1 °C."),
     Basis.IDLE: N_("The air's temperature is worked out from the card at rest, its fan turning."),
     Basis.IDLE_STILL: N_(
         "The air is taken out by the card at rest; its fan stands then, so the change holds and the K/W are rough."
     ),
     Basis.NONE: N_(
-        "The air's temperature is not known, so this is the drift of the temperature at equal power, brought to one "
-        "fan speed; the interval also holds a room that changes by 8 °C."
+        "The air's temperature is not known, or was told as the same each time; so this is the drift of the "
+        "temperature at equal power, brought to one fan speed, and the interval also holds a room that changes by 8 °C."
     ),
 }
 _MISSING: dict[str, str] = {
-    "sessions": N_("sessions: {sessions} of {least_sessions}"),
-    "days": N_("days: {days} of {least_days}"),
+    "sessions": N_("sessions with settled work: {sessions} of {least_sessions}"),
+    "days": N_("days of them: {days} of {least_days}"),
     "span": N_("time between first and last: {span_days} of {least_span_days} days"),
     "pairs": N_("like pairs: {pairs}"),
     "fan": N_("no fan speed that three sessions share"),
 }
+_ALIKE: dict[str, str] = {
+    "sessions": N_("sessions at like load and fan speed: {sessions} of {least_sessions}"),
+}
+"""Words of what is missing where there are enough settled sessions."""
 _FOLLOWS = ("pairs", "fan")
 """What is missing where sessions or days are; told where only they are."""
 
@@ -163,7 +195,7 @@ def hours_table(wear: "Wear") -> Table:
 
 
 def cycles_table(wear: "Wear") -> Table:
-    """Thermal cycles of the core by size; classes without one are left out."""
+    """Thermal cycles of the core by size, as many as are certain; classes without one are left out."""
     rows = [
         (
             _("{low} K and more").format(low=number(entry.low_k))
@@ -175,7 +207,7 @@ def cycles_table(wear: "Wear") -> Table:
         for entry in wear.cycles
         if entry.count
     ]
-    return Table(headers=(_("thermal cycles of"), _("count"), _("largest")), rows=tuple(rows), right=(1, 2))
+    return Table(headers=(_("thermal cycles of"), _("at least"), _("largest")), rows=tuple(rows), right=(1, 2))
 
 
 def drift_lines(wear: "Wear") -> list[str]:
@@ -233,7 +265,8 @@ def missing(drift: Drift) -> str:
         "least_span_days": round(LEAST_SPAN_DAYS),
     }
     names = [name for name in drift.missing if name not in _FOLLOWS] or drift.missing
-    return listed(_(_MISSING[name]).format(**figures) for name in names)
+    told = _MISSING | _ALIKE if drift.alike else _MISSING
+    return listed(_(told[name]).format(**figures) for name in names)
 
 
 def percent(fraction: float) -> str:

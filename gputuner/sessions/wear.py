@@ -1,23 +1,25 @@
 """Reads what a stored session tells of a card's wear from its roll-up of 10 s, a session of weeks from that of 60 s.
 
 Ten million samples are some hundred thousand rows there. The lowest and highest reading of each row are kept, so no
-peak is lost; what the rows blur is when within the step it was.
+peak is lost. Steps that blur what matters are read closer by (``wear_closer``).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gputuner.analysis.wear_changes import ERROR_COUNTERS
-from gputuner.analysis.wear_hours import LIMIT_COUNTERS
+from gputuner.analysis.wear_hours import HOLDING, LIMIT_COUNTERS
 from gputuner.analysis.wear_trace import SENSORS, Floats, Heat, WearTrace, observed_seconds
-from gputuner.model.quantities import QUANTITIES, Quantity
+from gputuner.model.quantities import QUANTITIES, Limiter, Quantity
 from gputuner.model.samples import Gap
 from gputuner.sessions.columns import POSITIONS, QUANTITY_COLUMNS, SCALES
 from gputuner.sessions.failures import translated
 from gputuner.sessions.reader import SessionReader
 from gputuner.sessions.rollup import NS
 from gputuner.sessions.schema import rollup_columns, rollup_table
+from gputuner.sessions.wear_closer import blurred, closer, limited_shares, with_finer
 
 STEP_S, LONG_STEP_S, MOST_STEPS = 10, 60, 200_000
 """Width of a step, that of sessions of more steps, and how many these are (23 days)."""
@@ -60,8 +62,28 @@ def wear_trace(reader: SessionReader, uuid: str) -> WearTrace | None:
         pages: list[Floats] = []
         while rows := found.fetchmany(PAGE):
             pages.append(np.array(rows, dtype=np.float64))
+        if not pages:
+            return None
+        table = np.concatenate(pages)
         gaps = [gap for gap in reader.gaps() if gap.card is None or gap.card == uuid]
-    return _trace(np.concatenate(pages), width_s, reader.started.t_ns, reader.started.unix_s, gaps) if pages else None
+        trace = _trace(table, width_s, reader.started.t_ns, reader.started.unix_s, gaps)
+        bits = table[:, [_AT[name] for name in rollup_columns(Quantity.LIMIT_BITS)]]
+        core = trace.heat.get("core")
+        sampled = _uncounted(trace) if np.isfinite(bits[:, 0]).any() else ()
+        near = closer(connection, number[0], width_s, table[:, 0].astype(np.int64), blurred(bits, sampled, core))
+    return replace(
+        trace,
+        limited={limiter: limited_shares(bits, limiter, near) for limiter in sampled},
+        heat=trace.heat if core is None else {**trace.heat, "core": with_finer(core, near)},
+    )
+
+
+def _uncounted(trace: WearTrace) -> tuple[Limiter, ...]:
+    """Limits of which the card has no counter, so that sampled reasons tell of them."""
+    counted = {
+        limiter for quantity, limiter in LIMIT_COUNTERS.items() if np.isfinite(trace.counters[quantity]).sum() >= 2
+    }
+    return tuple(limiter for limiter in HOLDING if limiter not in counted)
 
 
 def xids_of(reader: SessionReader, uuid: str) -> tuple[int, ...]:
@@ -79,7 +101,6 @@ def _trace(table: Floats, width_s: int, start_ns: int, unix_s: float, gaps: Sequ
         silent = np.minimum(end, from_start_s + seconds) - np.maximum(begin, from_start_s)
         seconds = np.maximum(0.0, seconds - np.maximum(0.0, silent))
     power = _mean(table, Quantity.POWER_AVERAGE_W)
-    bits = table[:, _AT[f"{Quantity.LIMIT_BITS}_sum"]]
     return WearTrace(
         t_s=t_s,
         seconds=seconds,
@@ -88,7 +109,6 @@ def _trace(table: Floats, width_s: int, start_ns: int, unix_s: float, gaps: Sequ
         fan=_mean(table, Quantity.FAN_FRACTION),
         busy=_mean(table, Quantity.GPU_UTILISATION),
         traffic=_mean(table, Quantity.MEMORY_UTILISATION),
-        limit_bits=np.where(np.isfinite(bits), bits, -1.0).astype(np.int64),
         counters={q: table[:, _AT[f"{q}_last"]] / _SCALE[q] for q in COUNTERS},
         step_s=float(width_s),
     )

@@ -61,28 +61,62 @@ def test_without_the_air_the_interval_holds_a_room_that_warms(ageing):
 
 
 def point(day, k_per_w, **more):
-    values = {"power_w": 300.0, "fan_fraction": 0.6, "traffic": 0.4, "basis": Basis.ROOM, "session_id": str(day)}
+    values = {"power_w": 300.0, "fan_fraction": 0.6, "traffic": 0.4, "basis": Basis.IDLE, "session_id": str(day)}
     values |= more
+    air_c = values.pop("air_c", 25.0)
     return SteadyPoint(
         unix_s=1.8e9 + day * DAY_S,
-        temperature_c=25.0 + k_per_w * values["power_w"],
-        air_c=25.0,
+        temperature_c=air_c + k_per_w * values["power_w"],
+        air_c=air_c,
         k_per_w=k_per_w,
         **values,
     )
 
 
-def test_a_known_room_gives_the_slope_that_was_put_in():
+def in_a_room(day, real_c, told_c, k_per_w=0.12):
+    """A card at 300 W in a room that was told, perhaps wrongly."""
+    core_c = real_c + k_per_w * 300.0
+    return point(day, (core_c - told_c) / 300.0, air_c=told_c, basis=Basis.ROOM)
+
+
+@pytest.mark.parametrize("basis", [Basis.IDLE, Basis.IDLE_STILL, Basis.ROOM])
+def test_a_known_air_gives_the_slope_that_was_put_in(basis):
     rng = np.random.default_rng(1)
     days = np.arange(0, 60, 3)
     values = 0.15 * np.exp(0.08 * days * DAY_S / MONTH_S) * (1 + rng.normal(0, 0.004, days.size))
-    found = drift([point(int(day), value) for day, value in zip(days, values, strict=True)])
+    airs_c = np.rint(24.0 + 3.0 * np.sin(days))
+    told = zip(days, values, airs_c, strict=True)
+    found = drift([point(int(day), value, air_c=float(air_c), basis=basis) for day, value, air_c in told])
     assert found.verdict is Trend.RISING
-    assert found.basis is Basis.ROOM
+    assert found.basis is basis
     assert found.per_month == pytest.approx(np.expm1(0.08), abs=0.01)
     assert found.low < np.expm1(0.08) < found.high
     assert found.degrees_per_month == pytest.approx(0.083 * 45 * 1.08, rel=0.2)
     assert found.line[-1][1] == pytest.approx(values[-1], rel=0.02)
+
+
+def test_a_room_told_as_the_same_each_time_is_no_reading():
+    """The real one warmed from 22 to 29 °C; nothing aged."""
+    days = range(0, 36, 3)
+    found = drift([in_a_room(day, 22.0 + 7.0 * day / 33.0, 25.0) for day in days])
+    assert found.basis is Basis.NONE
+    assert found.verdict is Trend.NOT_SHOWN
+    assert found.low < 0.0 < found.high
+    once_other = [in_a_room(day, 22.0 + 7.0 * day / 33.0, 25.0 if day else 24.0) for day in days]
+    assert drift(once_other).verdict is Trend.NOT_SHOWN
+
+
+@pytest.mark.parametrize("off_k", [1.0, -1.0])
+def test_a_thermometer_that_is_a_degree_off_either_way_is_no_ageing(off_k):
+    days = range(0, 36, 3)
+    reals_c = [24.0 + 3.0 * np.sin(day) for day in days]
+    errors = [off_k * (1.0 - 2.0 * day / 33.0) for day in days]
+    found = drift([in_a_room(d, real, real + off) for d, real, off in zip(days, reals_c, errors, strict=True)])
+    assert found.basis is Basis.ROOM
+    # 2 K of some 36 K in 33 days of 30.44 a month
+    assert found.per_month == pytest.approx(off_k * 2.0 / 36.0 * 30.44 / 33.0, rel=0.1)
+    assert found.verdict is Trend.NOT_SHOWN
+    assert found.low < 0.0 < found.high
 
 
 def test_another_fan_speed_is_no_ageing():
@@ -114,6 +148,20 @@ def test_too_little_is_said_so(days, missing):
     assert found.verdict is Trend.TOO_FEW
     assert missing in found.missing
     assert found.per_month is None
+
+
+@pytest.mark.parametrize("sessions", [1, 2, 3, 5])
+def test_settled_sessions_are_counted_though_none_is_like_another(sessions):
+    found = drift([point(3 * n, 0.12, fan_fraction=0.3 + 0.1 * n) for n in range(sessions)])
+    assert (found.sessions, found.days, found.span_days) == (sessions, sessions, 3.0 * (sessions - 1))
+    assert not found.alike
+    assert "sessions" in found.missing
+
+
+def test_of_enough_settled_sessions_those_that_are_alike_are_counted():
+    found = drift([point(3 * n, 0.12, power_w=300.0 if n < 2 else 300.0 * 1.3**n) for n in range(8)])
+    assert (found.sessions, found.days, found.pairs) == (2, 2, 1)
+    assert found.alike
 
 
 def test_one_day_with_many_sessions_is_one_day():

@@ -25,7 +25,6 @@ def trace(core, power, fan=0.5, t_s=None, busy=1.0):
         fan=np.broadcast_to(np.asarray(fan, dtype=float), n).copy(),
         busy=np.full(n, busy),
         traffic=np.full(n, 0.25),
-        limit_bits=np.full(n, -1),
     )
 
 
@@ -105,7 +104,7 @@ def test_what_shows_the_air():
     long_ago = Stretch(unix_s=0.0, temperature_c=30.0, power_w=20.0, fan_fraction=0.3)
     bases = [
         with_air(work, rests, session_id="a", room_c=room).basis
-        for rests, room in (([turning], 24.0), ([turning], None), ([turning, standing], None), ([long_ago], None))
+        for rests, room in (([turning], 24.0), ([turning, standing], None), ([long_ago], 24.0), ([long_ago], None))
     ]
-    assert bases == [Basis.ROOM, Basis.IDLE, Basis.IDLE_STILL, Basis.NONE]
+    assert bases == [Basis.IDLE, Basis.IDLE_STILL, Basis.ROOM, Basis.NONE]
     assert with_air(work, [], session_id="a", room_c=75.0) is None

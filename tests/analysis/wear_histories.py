@@ -19,12 +19,16 @@ KINDS = ("blower", "zero_rpm", "no_rest", "passive")
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """One card's sessions; ``per_month``: the true growth of its resistance as a share of the first one."""
+    """One card's sessions; ``per_month``: the true growth of its resistance as a share of the first one.
+
+    ``rooms_c``: the true room at the begin of each session, °C.
+    """
 
     kind: str
     per_month: float
     limit_w: float
     traces: list[WearTrace]
+    rooms_c: list[float]
 
 
 def histories(count: int, per_month: float, seed: int, kinds: tuple[str, ...] = KINDS) -> list[History]:
@@ -48,6 +52,7 @@ def histories(count: int, per_month: float, seed: int, kinds: tuple[str, ...] = 
                 per_month=per_month,
                 limit_w=card["limit_w"],
                 traces=[_trace(told, lane, 1.8e9 + t0[lane]) for lane in range(at, at + n)],
+                rooms_c=told["room"][at : at + n].tolist(),
             )
         )
         at += n
@@ -121,7 +126,7 @@ def _lived(rng, c, t0, kind, per_month):
         keep["t"][s] = np.round(core)
         keep["p"][s] = np.round(p * (1 + rng.normal(0, 0.012, n)), 1)
         keep["f"][s] = np.round(fan, 2)
-    return keep | {"rest_s": rest_s, "traffic": traffic, "passive": passive}
+    return keep | {"rest_s": rest_s, "room": room, "traffic": traffic, "passive": passive}
 
 
 def _trace(told, lane, unix_s):
@@ -141,6 +146,5 @@ def _trace(told, lane, unix_s):
         fan=nan if told["passive"][lane] else bins("f").mean(axis=1),
         busy=np.where(work, 0.99, 0.0),
         traffic=np.where(work, told["traffic"][lane], 0.0),
-        limit_bits=np.zeros(m, dtype=np.int64),
         step_s=float(BIN),
     )

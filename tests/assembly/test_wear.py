@@ -106,11 +106,12 @@ def test_whoever_asked_can_stop_and_nothing_is_left_behind(aged):
     assert sorted(path.name for path in folder.iterdir()) == ["sessions"]
 
 
-def test_a_room_that_was_told_comes_first(tmp_path):
-    history = histories(1, 0.0, seed=9, kinds=("blower",))[0]
+@pytest.mark.parametrize(("kind", "basis"), [("blower", Basis.IDLE), ("no_rest", Basis.ROOM)])
+def test_what_the_card_at_rest_shows_goes_before_what_was_told(tmp_path, kind, basis):
+    history = histories(1, 0.0, seed=9, kinds=(kind,))[0]
     own = card(power_limit_default_w=round(history.limit_w))
     for n, trace in enumerate(history.traces[:8]):
         stored(tmp_path, f"run-{n}", steps(trace), unix_s=float(trace.t_s[0]), of=own, spec={"room_c": 20.0})
     found = wear_of(SessionLibrary(tmp_path), UUID)
-    assert {point.basis for point in found.steady} == {Basis.ROOM}
-    assert {point.air_c for point in found.steady} == {20.0}
+    assert {point.basis for point in found.steady} == {basis}
+    assert ({point.air_c for point in found.steady} == {20.0}) is (basis is Basis.ROOM)

@@ -106,7 +106,8 @@ def test_sessions_that_cannot_be_read_are_counted_out(told, folder):
 
 def test_simulated_sessions_are_told_apart(told, folder, capsys):
     _code, (out, _err) = told("--simulate", "rtx-4090-48g")
-    assert "There is no stored session of such a card yet" in out
+    helps = "record --simulate rtx-4090-48g --data-dir"
+    assert f"There is no stored session of such a card yet. Make one: gputuner --cli {helps}" in out
     for run in range(2):
         words = ["record", "--simulate", "rtx-4090-48g", "--duration", "120", "--quiet", "--data-dir", str(folder)]
         assert main(words) == 0, run

@@ -59,6 +59,7 @@ def test_recorded_identity(h200: NvmlSource) -> None:
     assert info.readings["cuda_driver"].value == "13.0"
     assert info.readings["driver"].value == "580.159.04"
     assert info.readings["ecc_enabled"].value is True
+    assert info.readings["row_remap_failed"].value is False
 
 
 @pytest.mark.parametrize("tier", [Tier.FAST, Tier.SLOW])

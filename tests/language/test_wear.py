@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from gputuner.advice.wear import wear_advice
 from gputuner.analysis.wear import SessionSeen, Wear
-from gputuner.analysis.wear_changes import Changed
+from gputuner.analysis.wear_changes import Changed, Counted
 from gputuner.analysis.wear_trend import Basis, Drift, SteadyPoint, Trend
 from gputuner.language import sentences, wear
 from gputuner.model.cards import CardInfo, Origin
-from gputuner.model.quantities import Limiter
+from gputuner.model.quantities import Limiter, Quantity
+from gputuner.model.readings import Reading
 
 CARD = CardInfo(uuid="GPU-12345678-aaaa", index=0, name="a card")
 T0, DAY_S = 1_796_000_000.0, 86400.0
@@ -74,7 +75,8 @@ def test_an_unknown_air_is_a_question_and_no_interface():
     hotter = replace(WORN, drift=replace(RISING, basis=Basis.NONE, line_unit="degC"))
     (entry,), (question,) = wear_advice(hotter)
     assert entry.id == "wear.hotter"
-    assert question.command == "gputuner --cli cooling --room 25 --gpu GPU-12345678"
+    assert question.command == "gputuner --cli cooling --room C --gpu GPU-12345678"
+    assert "read from a thermometer each time (C in °C)" in sentences.question(question)
     quiet = replace(hotter, drift=replace(hotter.drift, verdict=Trend.NOT_SHOWN, low=-0.2))
     assert [q.id for q in wear_advice(quiet)[1]] == ["wear_room"]
     assert wear_advice(quiet)[0] == ()
@@ -83,12 +85,63 @@ def test_an_unknown_air_is_a_question_and_no_interface():
 
 def test_too_little_names_what_is_missing():
     few = Drift(
-        verdict=Trend.TOO_FEW, basis=Basis.NONE, sessions=3, days=2, span_days=1.0, missing=("sessions", "span")
+        verdict=Trend.TOO_FEW,
+        basis=Basis.NONE,
+        sessions=3,
+        days=2,
+        span_days=1.0,
+        missing=("sessions", "span"),
+        alike=False,
     )
     found = replace(WORN, drift=few)
     line = wear.drift_lines(found)[0]
-    assert line == ("Too little to judge by yet: sessions: 3 of 6, time between first and last: 1 of 14 days.")
-    assert [q.command for q in wear_advice(found)[1]] == ["gputuner --cli record --gpu GPU-12345678"]
+    assert line == (
+        "Too little to judge by yet: sessions with settled work: 3 of 6, time between first and last: 1 of 14 days."
+    )
+    (question,) = wear_advice(found)[1]
+    assert question.command == "gputuner --cli record --gpu GPU-12345678"
+    assert "(sessions with settled work: 3; days of them: 2; days from first to last: 1)" in sentences.question(
+        question
+    )
+    alike = replace(found, drift=replace(few, alike=True, missing=("sessions",)))
+    assert "sessions at like load and fan speed: 3 of 6" in wear.drift_lines(alike)[0]
+    assert [q.id for q in wear_advice(alike)[1]] == ["wear_alike"]
+
+
+def errors(uncorrected=0.0, remapped=0.0, xids=None, failed=False):
+    counted = [
+        Counted(quantity=quantity, first=0.0, last=grown, grown=grown)
+        for quantity, grown in ((Quantity.ECC_UNCORRECTED, uncorrected), (Quantity.REMAPPED_ROWS, remapped))
+    ]
+    card = replace(CARD, readings={"row_remap_failed": Reading(value=failed)})
+    quiet = replace(RISING, verdict=Trend.NOT_SHOWN)
+    return wear_advice(replace(WORN, card=card, drift=quiet, counters=tuple(counted), xids=xids or {}))
+
+
+def test_replaced_rows_and_contained_errors_are_repairs_and_no_ground_to_replace_the_card():
+    advice, questions = errors(remapped=2.0, xids={63: 2, 94: 1})
+    assert advice == ()
+    assert [q.id for q in questions] == ["wear_remapped", "wear_contained"]
+    assert "(2). That is a repair" in sentences.question(questions[0])
+    assert "XID 63 (2×), 94" in sentences.question(questions[1])
+    assert {q.command for q in questions} == {"gputuner --cli health --gpu GPU-12345678"}
+
+
+def test_a_row_that_could_not_be_replaced_is_one():
+    (entry,), questions = errors(remapped=3.0, failed=True)
+    assert questions == ()
+    assert entry.id == "wear.remap_failed"
+    assert "a replacement" in sentences.advice_action(entry)
+    assert entry.evidence == ("wear:row_remap_failed",)
+
+
+def test_errors_that_were_not_corrected_and_xids_of_the_card_itself_are_advice():
+    advice, _questions = errors(uncorrected=3.0, remapped=1.0, xids={79: 1, 63: 1})
+    assert {entry.id for entry in advice} == {"wear.errors", "wear.xid"}
+    why = {entry.id: sentences.advice_why(entry) for entry in advice}
+    assert "could not be corrected: 3 more" in why["wear.errors"]
+    assert "replaced by spare ones: 1 more" in why["wear.errors"]
+    assert why["wear.xid"] == "XID errors that point at the card itself: 79."
 
 
 def test_heat_that_held_the_clock_back_is_a_question():

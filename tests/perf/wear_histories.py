@@ -23,6 +23,8 @@ from gputuner.model.readings import Reading
 from gputuner.sessions.library import SessionLibrary
 from tests.analysis.wear_histories import KINDS, History, histories
 
+TOLD = "no_rest, room told"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -36,12 +38,16 @@ def main() -> None:
     print("| true growth a month | air | histories | told to rise | told to fall | interval holds the truth | median |")
     print("|---|---|---:|---:|---:|---:|---|")
     began, judged = time.process_time(), 0
+    thermometers = np.random.default_rng(asked.seed)
     for per_month in (0.0, 0.05, 0.15):
         found: dict[str, list[tuple[Drift, float]]] = defaultdict(list)
         for history in histories(asked.cards, per_month, asked.seed):
             found[history.kind].append((judge(history), truth(history)))
             judged += 1
-        for kind in KINDS:
+            if history.kind == "no_rest":
+                found[TOLD].append((judge(history, read(history, thermometers)), truth(history)))
+                judged += 1
+        for kind in (*KINDS, TOLD):
             print(row(per_month, kind, found[kind]))
     print(f"\n{judged} histories, {(time.process_time() - began) / judged:.2f} s of one core each with making them up")
 
@@ -57,11 +63,18 @@ def stored(folder: Path) -> None:
                 print(f"{len(found.sessions)} sessions, {found.observed_s / 3600:.1f} h: {took:.2f} s, CPU {cpu:.2f} s")
 
 
-def judge(history: History) -> Drift:
+def read(history: History, rng: np.random.Generator) -> list[float]:
+    """The room of each session from a thermometer of whole degrees that is up to 1 °C off, another one each month."""
+    months = [int((trace.t_s[0] - history.traces[0].t_s[0]) // MONTH_S) for trace in history.traces]
+    off_k = rng.uniform(-1.0, 1.0, max(months) + 1)
+    return [round(room_c + off_k[month]) for room_c, month in zip(history.rooms_c, months, strict=True)]
+
+
+def judge(history: History, rooms_c: list[float] | None = None) -> Drift:
     limit = {"power_limit_default_w": Reading(value=history.limit_w, unit="W")}
     card = CardInfo(uuid="GPU-a", index=0, name="made-up card", readings=limit)
     told = [
-        session_wear(trace, card, session_id=str(n), unix_s=float(trace.t_s[0]))
+        session_wear(trace, card, session_id=str(n), unix_s=float(trace.t_s[0]), room_c=rooms_c[n] if rooms_c else None)
         for n, trace in enumerate(history.traces)
     ]
     return wear(card, Origin.MEASURED, told).drift

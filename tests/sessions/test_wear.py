@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gputuner.analysis.wear_hours import by_degree, histogram
+from gputuner.analysis.wear_hours import by_degree, course, histogram, limited_seconds, thermal_cycles
 from gputuner.model.cards import Origin
-from gputuner.model.quantities import Quantity
+from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reason
 from gputuner.model.samples import Gap
 from gputuner.sessions.reader import SessionReader
@@ -55,6 +55,36 @@ def test_what_was_not_seen_is_not_observed(tmp_path):
     trace = read(stored(tmp_path, "b", parted))
     assert trace.seconds.sum() == pytest.approx(55.0)
     assert len(trace.pieces) == 2
+
+
+def test_four_seconds_of_heat_in_every_ten_are_two_fifths(tmp_path):
+    bits = [LimitBit.SW_THERMAL if n % 20 < 8 else LimitBit.IDLE for n in range(1200)]
+    samples = [(0.5 * n, {Q.CORE_TEMPERATURE_C: 80.0, Q.LIMIT_BITS: float(mask)}) for n, mask in enumerate(bits)]
+    trace = read(stored(tmp_path, "a", samples))
+    assert limited_seconds(trace)[Limiter.THERMAL_SOFTWARE] == pytest.approx(240.0)
+    assert limited_seconds(trace)[Limiter.POWER] == 0.0
+
+
+def test_a_limit_between_two_samples_of_one_second_is_half_of_it(tmp_path):
+    samples = [(0.5 * n, {Q.LIMIT_BITS: float(LimitBit.SW_POWER_CAP if n % 2 else 0)}) for n in range(400)]
+    assert limited_seconds(read(stored(tmp_path, "a", samples)))[Limiter.POWER] == pytest.approx(100.0)
+
+
+def test_a_limit_that_is_counted_is_not_told_by_the_sampled_reasons(tmp_path):
+    both = {Q.LIMIT_BITS: float(LimitBit.SW_POWER_CAP | LimitBit.SW_THERMAL)}
+    samples = [(float(n), both | {Q.LIMITED_POWER_NS: 0.0}) for n in range(100)]
+    trace = read(stored(tmp_path, "a", samples))
+    assert Limiter.POWER not in trace.limited
+    assert limited_seconds(trace)[Limiter.POWER] == 0.0
+    assert limited_seconds(trace)[Limiter.THERMAL_SOFTWARE] == pytest.approx(100.0)
+
+
+def test_cycles_faster_than_a_step_are_counted(tmp_path):
+    wave = [70.0 + 10.0 * np.sign(np.sin(2 * np.pi * (n + 0.5) / 8)) for n in range(1200)]  # 150 periods of 8 s
+    trace = read(stored(tmp_path, "a", [(float(n), {Q.CORE_TEMPERATURE_C: each}) for n, each in enumerate(wave)]))
+    found = thermal_cycles([course(trace, trace.heat["core"])])
+    assert {c.swing for c in found} == {20.0}
+    assert sum(c.count for c in found) == 149.5  # 150 periods have 299 turns between their ends
 
 
 def test_power_by_the_instant_field_where_there_is_no_average(tmp_path):

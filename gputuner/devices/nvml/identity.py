@@ -34,6 +34,8 @@ _LINK_NOW: dict[str, tuple[str, ...]] = {
     "pcie_generation": ("nvmlDeviceGetCurrPcieLinkGeneration",),
     "pcie_width": ("nvmlDeviceGetCurrPcieLinkWidth",),
 }
+_REMAP_FAILED = 145
+"""Field NVML_FI_DEV_REMAPPED_FAILURE: a row of the memory could not be replaced by a spare one, ever."""
 _CORES_PER_SM = {(6, 0): 64, (7, 0): 64, (7, 2): 64, (7, 5): 64, (8, 0): 64}
 """FP32 lanes per SM by compute capability where it is not 128 (CUDA C++ programming guide, arithmetic throughput)."""
 
@@ -103,7 +105,9 @@ def renewed(asker: Asker) -> CardInfo:
 
 
 def _changing(asker: Asker) -> dict[str, Reading]:
-    return _power_limits(asker) | _temperatures(asker) | _switches(asker) | _small(asker, _LINK_NOW)
+    failed = asker.fields((_REMAP_FAILED,))[_REMAP_FAILED]
+    told = {"row_remap_failed": _told(failed, bool)}
+    return _power_limits(asker) | _temperatures(asker) | _switches(asker) | _small(asker, _LINK_NOW) | told
 
 
 def _small(asker: Asker, asked: dict[str, tuple[str, ...]]) -> dict[str, Reading]:
