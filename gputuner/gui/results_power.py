@@ -7,11 +7,14 @@ from gputuner.gui.plots.curves import Dot, Series, Upright
 from gputuner.gui.results import figure, of_metric, point_hint
 from gputuner.language import numbers
 from gputuner.language.words import _
+from gputuner.model.cards import CardInfo
 from gputuner.model.points import Point
 
 CAP, CLOCK = "cap_w", "clock_mhz"
 RATE, ENERGY = "power_rate", "power_energy"
 NULL = "null_difference"
+PEAK = "peak_w"
+"""What the load drew at most: told where no other limit was tried."""
 ANSWERS = (NULL, "power_knee", "power_best_energy", "power_plateau", "power_fastest")
 
 
@@ -38,17 +41,44 @@ def visit_series(points: Sequence[Point], metric: str, colour: str) -> list[Seri
 
 
 def answer_uprights(points: Sequence[Point]) -> list[Upright]:
-    """The settings that the sweep answers with; answers at the same place share a line."""
+    """The settings that the sweep answers with, with their 95 % intervals; answers at the same place share a line.
+
+    Where nothing was set, also what the load drew and the limit that stands.
+    """
     names = {
         "power_knee": _("loses little"),
         "power_best_energy": _("least energy"),
         "power_plateau": _("no change above"),
     }
-    at: dict[float, list[str]] = {}
+    unit = "MHz" if dial_of(points) == CLOCK else "W"
+    told: dict[float, list[str]] = {}
+    bands: dict[float, tuple[tuple[float, float], ...]] = {}
     for metric, name in names.items():
         for point in of_metric(points, metric)[-1:]:
-            at.setdefault(point.value, []).append(name)
-    return [Upright(x=setting, name=" · ".join(told)) for setting, told in at.items()]
+            peak, top = figure(point.extra.get(PEAK)), figure(point.extra.get("top"))
+            if peak is None:
+                told.setdefault(point.value, []).append(name)
+                bands[point.value] = (*bands.get(point.value, ()), *_interval95(point))
+                continue
+            told.setdefault(peak, []).append(_("highest draw"))
+            told.setdefault(point.value, []).append(_("enough"))
+            if top is not None:
+                told.setdefault(top, []).append(_("limit that stands"))
+    return [
+        Upright(
+            x=setting, name="\n".join([f"{numbers.number(setting)}\u00a0{unit}", *words]), bands=bands.get(setting, ())
+        )
+        for setting, words in told.items()
+    ]
+
+
+def card_range(points: Sequence[Point], card: CardInfo | None) -> tuple[float, ...]:
+    """Where one limit was seen alone, the least and the highest that the card takes, W; else nothing."""
+    seen = {point.params[CAP] for point in points if CAP in point.params}
+    if card is None or len(seen) != 1:
+        return ()
+    ends = card.number("power_limit_min_w"), card.number("power_limit_max_w")
+    return tuple(end for end in ends if end is not None)
 
 
 def setting_text(points: Sequence[Point]) -> str:
@@ -58,8 +88,13 @@ def setting_text(points: Sequence[Point]) -> str:
 
 def interval95_words(point: Point) -> str:
     """The 95 % interval of an answer; "" where there is none."""
+    return "".join(f"{numbers.number(low)} … {numbers.number(high)}" for low, high in _interval95(point))
+
+
+def _interval95(point: Point) -> tuple[tuple[float, float], ...]:
+    """One interval, or none: what a limit that was not tried must exceed is no interval of it."""
     low, high = figure(point.extra.get("low95")), figure(point.extra.get("high95"))
-    return "" if low is None or high is None else f"{numbers.number(low)} … {numbers.number(high)}"
+    return () if low is None or high is None or PEAK in point.extra else ((low, high),)
 
 
 def listed(points: Sequence[Point]) -> list[Point]:

@@ -6,7 +6,16 @@ import pytest
 
 from gputuner.experiments.power import LOAD, Power
 from gputuner.gui.pages.tune_result import RESULTS
-from gputuner.gui.results_power import ENERGY, RATE, answer_uprights, listed, setting_text, visit_series
+from gputuner.gui.results_power import (
+    ENERGY,
+    RATE,
+    answer_uprights,
+    card_range,
+    interval95_words,
+    listed,
+    setting_text,
+    visit_series,
+)
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import LIGHT
 from gputuner.gui.widgets.power_form import PowerForm
@@ -25,11 +34,39 @@ def test_each_visit_is_a_dot_over_its_setting(cooling):
 
 def test_answers_at_one_place_share_a_line_and_the_axis_names_what_was_set(cooling):
     assert [(line.x, line.name) for line in answer_uprights(cooling.sweep())] == [
-        (300.0, "loses little · no change above"), (200.0, "least energy")
+        (300.0, "300\u00a0W\nloses little\nno change above"), (200.0, "200\u00a0W\nleast energy")
     ]  # fmt: skip
+    assert answer_uprights(cooling.sweep())[0].bands == ((290.0, 310.0),)
+    assert answer_uprights(cooling.sweep("clock_mhz"))[1].name.startswith("200\u00a0MHz")
     assert setting_text(cooling.sweep()) == "power limit, W"
     assert setting_text(cooling.sweep("clock_mhz")) == "SM clock, MHz"
     assert [each.metric for each in listed(cooling.sweep())][:3] == ["power_knee", "power_plateau", "power_best_energy"]
+
+
+def test_where_nothing_was_set_the_axis_is_what_the_card_takes(qtbot, cooling, invented):
+    card = invented.modded_4090()
+    told = {f"power_limit_{name}_w": invented.value(watts, "W") for name, watts in (("min", 150.0), ("max", 600.0))}
+    card = replace(card, readings={**card.readings, **told})
+    extra = {"low95": 314.0, "high95": 331.0, "peak_w": 314.0, "top": 450.0}
+    enough = replace(cooling.swept("power_plateau", 331.0, "W"), extra=extra)
+    visits = [cooling.swept("power_rate", 1790.0 + n, "samples/s", cap_w=450.0, visit=n) for n in (1, 2)]
+    assert [(line.x, line.name, line.bands) for line in answer_uprights([*visits, enough])] == [
+        (314.0, "314\u00a0W\nhighest draw", ()),
+        (331.0, "331\u00a0W\nenough", ()),
+        (450.0, "450\u00a0W\nlimit that stands", ()),
+    ]
+    assert interval95_words(enough) == "", "what it must exceed is no interval"
+    assert card_range(visits, card) == (150.0, 600.0)
+    assert card_range(cooling.sweep(), card) == (), "a sweep has an axis of its own"
+    view = RESULTS["power"](LIGHT)
+    qtbot.addWidget(view)
+    view.show_facts(RunFacts(points=visits), now=True)
+    axis = view.pictures.rate.plot.getPlotItem().getAxis("bottom")
+    assert [spot for _step, spots in axis.tickValues(*axis.range, 500) for spot in spots] == [450.0], "one tick for one"
+    view.show_facts(RunFacts(points=[*visits, enough]), now=True)
+    low, high = axis.range
+    assert low < 314.0
+    assert high > 450.0
 
 
 def test_a_stored_sweep_has_a_picture_of_its_own(qtbot, cooling):

@@ -15,6 +15,7 @@ from gputuner.gui.results_power import (
     NULL,
     RATE,
     answer_uprights,
+    card_range,
     interval95_words,
     listed,
     setting_text,
@@ -68,9 +69,11 @@ class PowerPictures(Pictures):
         uprights = answer_uprights(facts.points)
         self.rate.name_setting(setting_text(facts.points))
         self.energy.name_setting(setting_text(facts.points))
-        self.rate.show_series(visit_series(facts.points, RATE, self._theme.green), uprights=uprights)
+        reach = (*(upright.x for upright in uprights), *card_range(facts.points, next(iter(facts.cards), None)))
+        rates = visit_series(facts.points, RATE, self._theme.green)
+        self.rate.show_series(rates, uprights=uprights, reach=reach)
         energy = visit_series(facts.points, ENERGY, self._theme.blue)
-        self.energy.show_series(energy, uprights=uprights if energy else ())
+        self.energy.show_series(energy, uprights=uprights if energy else (), reach=reach)
         self.energy.setVisible(bool(energy))
 
     def mark(self, point_ids: frozenset[str]) -> None:

@@ -14,7 +14,7 @@ from gputuner.gui.plots.curves import Area, Dot, Series, Stretch, Upright
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.labelling import Box, Segment, Spot, Words, along_level, beside_dot, beside_upright, place
 from gputuner.gui.plots.scales import Scale, ScaleAxis
-from gputuner.gui.plots.style import dashes, pen, plain_plot, round_up, tight_text, title_axis
+from gputuner.gui.plots.style import dashes, pen, plain_plot, round_up, tight_text, tinted_span, title_axis
 from gputuner.gui.theme import Theme, tinted
 
 LABEL_GAP = 14.0
@@ -25,8 +25,12 @@ TOGETHER = 24.0
 """Ends of lines closer than this in pixels share a label."""
 DOUBLINGS = 1.5
 """Room above and below figures on a scale of powers of two."""
+ALONE = 0.05
+"""Room beside the only place of a level axis, as a share of it."""
 AREA = 60
 """Opacity of areas, of 255."""
+BAND = 45
+"""Opacity of intervals of upright lines, of 255."""
 CROWD = 60
 """Among more dots than this words find no room along a level line."""
 DOTS_AT_MOST = 160
@@ -62,6 +66,7 @@ class CurvePlot(PictureFrame):
         self.stretches: tuple[Stretch, ...] = ()
         self.uprights: tuple[Upright, ...] = ()
         self.areas: tuple[Area, ...] = ()
+        self.reach: tuple[float, ...] = ()
         self._marked: frozenset[str] = frozenset()
         self._labels: list[_Label] = []
         self._leaders: list[pg.PlotDataItem] = []
@@ -89,12 +94,16 @@ class CurvePlot(PictureFrame):
         uprights: Sequence[Upright] = (),
         areas: Sequence[Area] = (),
         ticks: Sequence[float] = (),
+        reach: Sequence[float] = (),
     ) -> None:
-        """Show these; the same again costs nothing. ``ticks``: values to name below instead of round ones."""
+        """Show these; the same again costs nothing.
+
+        ``ticks``: values to name below instead of round ones; ``reach``: values that the horizontal axis has to show.
+        """
         self._bottom.wanted = tuple(self._x.place(value) for value in ticks)
-        wanted = tuple(series), tuple(stretches), tuple(uprights), tuple(areas)
-        if wanted != (self.series, self.stretches, self.uprights, self.areas):
-            self.series, self.stretches, self.uprights, self.areas = wanted
+        wanted = tuple(series), tuple(stretches), tuple(uprights), tuple(areas), tuple(reach)
+        if wanted != (self.series, self.stretches, self.uprights, self.areas, self.reach):
+            self.series, self.stretches, self.uprights, self.areas, self.reach = wanted
             self._draw()
 
     def mark(self, point_ids: frozenset[str]) -> None:
@@ -116,6 +125,9 @@ class CurvePlot(PictureFrame):
         for series in self.series:
             self._add_series(series)
         for upright in self.uprights:
+            for low, high in upright.bands:
+                band = tinted_span(self._x.place(low), self._x.place(high), tinted(self._theme.muted, BAND))
+                self.plot.addItem(band, ignoreBounds=True)
             line = pg.InfiniteLine(
                 pos=self._x.place(upright.x), angle=90, movable=False, pen=dashes(self._theme.strong_line)
             )
@@ -131,7 +143,11 @@ class CurvePlot(PictureFrame):
         ]
         xs, ys = [x for x, _y in spots], [y for _x, y in spots]
         xs += [self._x.place(x) for stretch in self.stretches for x in (stretch.x0, stretch.x1)]
+        xs += [self._x.place(x) for x in self.reach]
         room = max(0.1, max(xs) - min(xs)) * 0.02
+        if not self._x.base and max(xs) == min(xs):
+            room = max(room, abs(xs[0]) * ALONE)
+            self._bottom.wanted = self._bottom.wanted or (xs[0],)
         self._span = min(xs) - room, max(xs) + room
         self._bottom.last = max(xs) + room
         if self._y.base or not self._y.zero:
@@ -227,7 +243,8 @@ class CurvePlot(PictureFrame):
                 parts = list(named[0].parts) or [(named[0].name, named[0].colour)]
             self._label(parts, spot=spot, stacked=len(named) > 1, level=len(named) == 1 and self._is_level(named[0]))
         for upright in self.uprights:
-            self._label([(upright.name, self._theme.muted)], upright=self._x.place(upright.x))
+            lines = [(line, self._theme.text) for line in upright.name.split("\n")]
+            self._label(lines, stacked=len(lines) > 1, upright=self._x.place(upright.x))
         for stretch in (each for each in self.stretches if each.name):
             self._label([(stretch.name, self._theme.muted)], stretch=stretch)
 

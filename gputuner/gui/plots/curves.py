@@ -76,7 +76,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upright:
-    """A dashed upright line with its words."""
+    """A dashed upright line with its words; a line break in ``name`` begins a line of words."""
 
     x: float
     name: str
+    bands: tuple[tuple[float, float], ...] = ()
+    """Intervals around it, tinted."""

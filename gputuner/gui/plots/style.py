@@ -8,7 +8,7 @@ from typing import Any
 
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QPen
+from PySide6.QtGui import QBrush, QColor, QFont, QPen
 
 from gputuner.gui.theme import TEXT_SMALL, Theme
 
@@ -66,6 +66,15 @@ def tight_text(parts: Sequence[tuple[str, str]], *, stacked: bool = False) -> pg
     item = pg.TextItem(html=("<br>" if stacked else " · ").join(spans), anchor=(0, 0))
     item.textItem.document().setDocumentMargin(1)
     item.updateTextPos()
+    return item
+
+
+def tinted_span(low: float, high: float, ink: QColor) -> pg.LinearRegionItem:
+    """A tinted part of the horizontal axis without edges, behind everything."""
+    item = pg.LinearRegionItem((low, high), movable=False, brush=QBrush(ink))
+    for edge in item.lines:
+        edge.setPen(QPen(Qt.PenStyle.NoPen))
+    item.setZValue(-4)
     return item
 
 
