@@ -16,8 +16,8 @@ POWER = "power"
 CLOCK = "sm_clock_lock"
 LEAST_SAVED = 0.02
 """Of the energy per sample: less is not worth a setting."""
-WORTH, EXTRA, KNOWN = 10.0, 5.0, 1.0
-"""Importance, in per cent, of what has no gain in rate."""
+FREE, WORTH, EXTRA, KNOWN = 11.0, 10.0, 5.0, 1.0
+"""Importance, in per cent, of what has no gain in rate: what costs nothing comes before what costs a little."""
 _MONEY = ("money_saved", "money_saved_low", "money_saved_high", "price_per_kwh", "hours_per_year")
 
 
@@ -44,8 +44,7 @@ def power_questions(evidence: Evidence) -> tuple[Question, ...]:
     if knee is None or knee.extra.get("how") != "sweep":
         if any(point.params.get("null") is True for point in evidence.of("power_rate")):
             return ()
-        rights = "" if card.origin is Origin.SIMULATED else " --with sudo"
-        again = command(card, f"{words}{rights}")
+        again = command(card, f"{words}{_rights(evidence)}")
         return (Question(id="power_allow", card=card.uuid, command=again),)
     found: list[Question] = []
     width = float(knee.extra["high95"]) - float(knee.extra["low95"])
@@ -60,12 +59,18 @@ def power_questions(evidence: Evidence) -> tuple[Question, ...]:
 
 
 def set_command(evidence: Evidence, point: Point, setting: float | None = None) -> str:
-    """What sets the cap (or lock) that a figure tells."""
+    """What sets the cap (or lock) that a figure tells; on a real card with the rights that it takes."""
     at = point.value if setting is None else setting
+    rights = _rights(evidence)
     if point.params.get("dial") == CLOCK:
         low = min(float(point.extra.get("floor", at)), at)
-        return command(evidence.card, f"control set lock-clocks {low:.0f},{at:.0f}")
-    return command(evidence.card, f"control set power-limit {at:.0f}")
+        return command(evidence.card, f"control set lock-clocks {low:.0f},{at:.0f}{rights}")
+    return command(evidence.card, f"control set power-limit {at:.0f}{rights}")
+
+
+def _rights(evidence: Evidence) -> str:
+    """Setting needs rights, except on a simulated card."""
+    return "" if evidence.card.origin is Origin.SIMULATED else " --with sudo"
 
 
 def _told(point: Point) -> dict[str, Scalar]:
@@ -74,6 +79,9 @@ def _told(point: Point) -> dict[str, Scalar]:
     told: dict[str, Scalar] = {"workload": point.workload, "at": round(point.value), "top": round(float(extra["top"]))}
     told |= {name: round(float(extra[name]), 2) for name in _MONEY if name in extra}
     told |= _per_cent(extra, "rate_change") | _per_cent(extra, "energy_change")
+    even = host_even_w(extra)
+    if even is not None:
+        told["host_even_w"] = round(even)
     low, high = round(float(extra["low95"])), round(float(extra["high95"]))
     if low < high:
         told |= {"low": low, "high": high}
@@ -84,6 +92,19 @@ def _told(point: Point) -> dict[str, Scalar]:
     if point.params.get("dial") == CLOCK:
         told["clock"] = True
     return told
+
+
+def host_even_w(extra: dict[str, Scalar]) -> float | None:
+    """Watts of the machine around the card above which the same work needs more energy in all; None: never, or unknown.
+
+    With P the card's draw and r, e the changes of rate and of energy per sample (both below 0), the machine's energy
+    (P + H) / rate is the same at both settings where H = P (1 + r) e / r. Told at the careful end of both intervals.
+    """
+    told = [extra.get(name) for name in ("draw_w", "draw_change_w", "rate_change_low", "energy_change_high")]
+    draw, change, rate, energy = (float(each) if isinstance(each, int | float) else None for each in told)
+    if draw is None or change is None or rate is None or energy is None or rate >= 0.0:
+        return None
+    return max((draw - change) * (1.0 + rate) * energy / rate, 0.0)
 
 
 def _per_cent(extra: dict[str, Scalar], name: str) -> dict[str, Scalar]:
@@ -133,7 +154,7 @@ def _hot(evidence: Evidence, knee: Point | None) -> list[Advice]:
 
 
 def _plateau(evidence: Evidence, plateau: Point | None, *, lonely: bool) -> list[Advice]:
-    """A cap that costs nothing; beside a knee it says only where more changes nothing."""
+    """A cap that costs nothing, before caps that cost a little; of clocks it says only where more changes nothing."""
     if plateau is None or plateau.value >= float(plateau.extra["top"]):
         return []
     params: dict[str, Scalar] = {
@@ -146,7 +167,7 @@ def _plateau(evidence: Evidence, plateau: Point | None, *, lonely: bool) -> list
     if lonely and "peak_w" in plateau.extra:
         params |= {"unswept": True, "peak_w": round(float(plateau.extra["peak_w"]))}
     snippet = None if "clock" in params else set_command(evidence, plateau)
-    weight = EXTRA if lonely else KNOWN
+    weight = KNOWN if snippet is None else EXTRA if lonely else FREE
     return [make("power.plateau", evidence.card.uuid, params, [plateau], weight=weight, snippet=snippet)]
 
 

@@ -54,6 +54,8 @@ class Answers:
     """Whether the fall above ``falls_above`` is heat's: a thermal limit is told, or the card draws less there."""
     fall: Estimate | None
     """From there to the highest setting, relative (negative)."""
+    per_k: float = 0.0
+    """Relative change of the rate for a kelvin, taken out of the rates compared here; 0: none was shown."""
 
 
 def answers(curve: Curve, loss: float, *, grain: float = 1.0) -> Answers:
@@ -83,6 +85,7 @@ def answers(curve: Curve, loss: float, *, grain: float = 1.0) -> Answers:
         falls_above=falls,
         heat=heat,
         fall=None if peak is None else _change(rate.fit[-1] - rate.fit[peak], rate.draws[:, -1] - rate.draws[:, peak]),
+        per_k=curve.per_k,
     )
 
 

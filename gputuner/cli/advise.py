@@ -153,6 +153,7 @@ def _show(output: Output, setup: Setup, options: Options, stored: Stored, disput
         model=results.model_of(points),
         tries=lambda name, entry: try_command(options, summary.run_id, name, entry, summary.cards, cap_bytes),
         tried=tries_of(setup, summary.run_id),
+        options=options,
     )
     used = {reference for entry in advice for reference in entry.evidence}
     evidence = [point for point in points if point.id in used]

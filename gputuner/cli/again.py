@@ -7,6 +7,8 @@ from gputuner.cli.options import GIB, Options
 from gputuner.model.advice import Advice
 from gputuner.model.cards import CardInfo, Origin
 
+PROGRAM = "gputuner --cli "
+
 
 def advise_command(options: Options, run_id: str) -> str:
     """The command that shows all advice of a session."""
@@ -39,6 +41,12 @@ def question_command(options: Options, command: str) -> str:
     """The command of a question, with the Python and the folder of sessions that this one was given."""
     python = "" if options.python is None else f" --python {quote(str(options.python))}"
     return command + python + _folder(options)
+
+
+def snippet_lines(options: Options | None, snippet: str | None) -> list[str]:
+    """Text to paste, line by line; a command of this program goes on with the folder of sessions that this one has."""
+    more = "" if options is None else _folder(options)
+    return [f"{line}{more}" if line.startswith(PROGRAM) else line for line in (snippet or "").splitlines()]
 
 
 def _folder(options: Options) -> str:

@@ -25,7 +25,7 @@ def show_judgement(output: Output, each: Finished, options: Options) -> None:
     found = each.found
     if found.points or found.exit_code == 0:
         more = advise_command(options, found.run_id)
-        results.show_advice(output, found.advice, command=more, model="", tries=None)
+        results.show_advice(output, found.advice, command=more, model="", tries=None, options=options)
         results.show_questions(output, found.questions, options)
 
 

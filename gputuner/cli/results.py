@@ -6,7 +6,7 @@ from pathlib import Path
 from gputuner.advice.naming import names
 from gputuner.analysis.headlines import NUMERICAL
 from gputuner.cli import numerics_results
-from gputuner.cli.again import question_command
+from gputuner.cli.again import question_command, snippet_lines
 from gputuner.cli.contention_figures import without_mixes
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -143,11 +143,13 @@ def show_advice(
     model: str = MODEL,
     tries: Callable[[str, Advice], str] | None = None,
     tried: Mapping[str, Point] | None = None,
+    options: Options | None = None,
 ) -> None:
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
 
     ``model``: the built-in training that it is about; empty: the user's own. ``tries``: the command that tries one
-    (empty: none can). ``tried``: what came of those that were, by name.
+    (empty: none can). ``tried``: what came of those that were, by name. ``options``: those of this command, which one
+    to paste needs too.
     """
     if not advice:
         output.heading(_("Advice"))
@@ -156,7 +158,7 @@ def show_advice(
     shown = advice[:most]
     output.heading(_("The best advice") if len(shown) < len(advice) else _("Advice"))
     for number, (name, entry) in enumerate(zip(names(shown), shown, strict=True), 1):
-        _show_one(output, number, entry)
+        _show_one(output, number, entry, options)
         command_of = tries(name, entry) if tries else ""
         if command_of:
             output.line("   " + _("Try it: {command}").format(command=command_of))
@@ -186,7 +188,7 @@ def model_of(points: Sequence[Point]) -> str:
     return listed(sentences.workload(name) for name in names) or MODEL
 
 
-def _show_one(output: Output, number: int, entry: Advice) -> None:
+def _show_one(output: Output, number: int, entry: Advice, options: Options | None) -> None:
     output.line(f"{number}. {sentences.advice_title(entry)}")
     output.line(f"   {sentences.advice_action(entry)}")
     if entry.gain is not None:
@@ -196,7 +198,7 @@ def _show_one(output: Output, number: int, entry: Advice) -> None:
     output.line("   " + _("Rests on: {confidence}").format(confidence=" · ".join(word for word in words if word)))
     if entry.risk:
         output.line("   " + _("Take care: this changes the training itself, or the card."))
-    for text in (entry.snippet or "").splitlines():
+    for text in snippet_lines(options, entry.snippet):
         output.line(f"     | {text}")
 
 

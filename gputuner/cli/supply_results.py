@@ -33,7 +33,7 @@ def tell(
         output.heading(title)
         output.show(table)
     if advice:
-        results.show_advice(output, advice, model="")
+        results.show_advice(output, advice, model="", options=options)
     results.show_questions(output, questions, options)
     output.line()
     output.line(_("docs/supply.md says where each fact comes from; --json has the sources."))

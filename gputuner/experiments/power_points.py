@@ -99,8 +99,9 @@ def answer_points(course: Course, spec: "Power", job: Job, dial: "Dial", found: 
     """``power_knee``, ``power_fastest``, ``power_best_energy``, ``power_plateau``, in W (of a clock sweep MHz).
 
     Each has a 95 % interval (extra ``low95``, ``high95``) and is compared with the highest setting of the sweep:
-    ``rate_change``, ``energy_change`` (fractions with ``_low``, ``_high``), ``draw_change_w``. Money where a price was
-    told: for the same work as the card does in ``hours`` at the highest setting, and the card's energy alone.
+    ``rate_change``, ``energy_change`` (fractions with ``_low``, ``_high``), ``draw_change_w``; ``heat_per_k`` is what
+    heat did to the rate (relative, for a kelvin), which was taken out of it. Money where a price was told: for the
+    same work as the card does in ``hours`` at the highest setting, and the card's energy alone.
     """
     told: list[Point] = []
     asked = {"power_knee": found.knee, "power_fastest": found.fastest, "power_best_energy": found.best_energy}
@@ -138,6 +139,8 @@ def _extra(spec: "Power", dial: "Dial", answer: Answer, found: Answers, how: str
         extra |= {"joules": answer.joules, **_change("energy_change", answer.energy_change)}
     if answer.draw_w is not None and answer.draw_change_w is not None:
         extra |= {"draw_w": answer.draw_w, "draw_change_w": answer.draw_change_w}
+    if found.per_k:
+        extra["heat_per_k"] = found.per_k
     if found.falls_above is not None and found.fall is not None:
         extra |= {"falls_above": found.falls_above, "by_heat": found.heat, **_change("fall", found.fall)}
     if spec.price is not None and answer.draw_w is not None and answer.draw_change_w is not None:

@@ -62,29 +62,32 @@ _CLOCK_MONEY = N_(
 )
 _FALL = N_("From there to {top:W} the rate changes by {fall_pct} % (95 %: {fall_low_pct} to {fall_high_pct}).")
 _CLOCK_FALL = N_("From there to {top:MHz} the rate changes by {fall_pct} % (95 %: {fall_low_pct} to {fall_high_pct}).")
-_ALONE = N_("That is the card alone: a machine that idles along for longer may need more in all.")
+_HOST = N_(
+    "That is the card alone: where the rest of the machine draws more than {host_even_w:W} meanwhile, the same work "
+    "needs more energy in all."
+)
 _KEEPS = N_("It holds until the machine or the driver is started anew.")
 
 ADVICE: dict[str, AdviceWords] = {
     "power.cap": AdviceWords(
         title=N_("A power limit of {at:W} costs little"),
         action=N_("Set it: it is the lowest at which {workload} loses at most {loss} % of its best rate."),
-        why=(_COST, _SAVES, _HEAT, _BETWEEN, _MONEY, _KEEPS),
+        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY, _KEEPS),
     ),
     "power.cap:clock": AdviceWords(
         title=N_("A highest clock of {at:MHz} costs little"),
         action=N_("Lock it: it is the lowest at which {workload} loses at most {loss} % of its best rate."),
-        why=(_CLOCK_COST, _SAVES, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY, _KEEPS),
+        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY, _KEEPS),
     ),
     "power.best_energy": AdviceWords(
         title=N_("Least energy per sample at {at:W}"),
         action=N_("Set it where time does not matter: the same work takes longer and needs the least energy."),
-        why=(_COST, _SAVES, _HEAT, _BETWEEN, _ALONE, _MONEY),
+        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY),
     ),
     "power.best_energy:clock": AdviceWords(
         title=N_("Least energy per sample at {at:MHz}"),
         action=N_("Lock it where time does not matter: the same work takes longer and needs the least energy."),
-        why=(_CLOCK_COST, _SAVES, _HEAT, _CLOCK_BETWEEN, _ALONE, _CLOCK_MONEY),
+        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY),
     ),
     "power.heat_limited": AdviceWords(
         title=N_("Slower above {above:W}"),
@@ -192,8 +195,8 @@ def answers_table(points: Sequence[Point]) -> Table:
                     _(METRICS[metric]),
                     value(point.value, point.unit),
                     f"{number(float(extra['low95']))} … {number(float(extra['high95']))}",
-                    value(extra.get("rate_change"), "change"),
-                    value(extra.get("energy_change"), "change"),
+                    _change(extra.get("rate_change")),
+                    _change(extra.get("energy_change")),
                     _watts(extra.get("draw_change_w")),
                 )
             )
@@ -210,6 +213,14 @@ def lines(points: Sequence[Point]) -> list[str]:
         told.append(_("Rates at other limits are from stored sessions of this card (visit 0), not of this run."))
     if any(p.metric == "power_knee" for p in points):
         told.append(_("Rate, energy and draw are against the highest setting; the card alone, not the whole machine."))
+    per_k = next((p.extra["heat_per_k"] for p in points if p.metric in _ANSWERS and "heat_per_k" in p.extra), 0.0)
+    if isinstance(per_k, int | float) and per_k:
+        told.append(
+            _(
+                "The visits are told as measured. The answers have taken out what heat did to the rate "
+                "({per_k} for each K), so the two may differ a little."
+            ).format(per_k=f"{100 * per_k:+.2g} %")
+        )
     return told
 
 
@@ -238,6 +249,11 @@ def before(setting: str, low: str, high: str, found: str) -> str:
 
 def _percent(fraction: float) -> str:
     return f"{100 * fraction:.2f} %"
+
+
+def _change(fraction: object) -> str:
+    """A change in tenths of a per cent: what is told as within 0.3 % must be seen to be."""
+    return f"{round(100 * float(fraction), 1) + 0.0:+.1f} %" if isinstance(fraction, int | float) else MISSING
 
 
 def _watts(change: object) -> str:

@@ -119,11 +119,11 @@ def outcome(entry: Outcome) -> str:
 
 
 def confidence(entry: Confidence, origin: Origin = Origin.MEASURED) -> str:
-    """What an advice rests on; a simulated or replayed card's evidence is called that."""
+    """What an advice rests on; a simulated or replayed card's evidence is called that, whatever was made of it."""
+    if origin is Origin.MEASURED:
+        return _(CONFIDENCES[entry])
     measured = entry in (Confidence.MEASURED, Confidence.MEASURED_OTHER)
-    if measured and origin is not Origin.MEASURED:
-        return _(REHEARSED[origin])
-    return _(CONFIDENCES[entry])
+    return " · ".join((_(REHEARSED[origin]), *(() if measured else (_(CONFIDENCES[entry]),))))
 
 
 def of_its_kind(params: Mapping[str, Scalar]) -> str:

@@ -1,10 +1,15 @@
 """Advice of a power sweep: what is said, what is only asked, and the command that does it."""
 
+from dataclasses import replace
+
+import pytest
+
+from gputuner.advice import power
 from gputuner.advice.evidence import Evidence
 from gputuner.advice.rules import advise
 from gputuner.language import sentences
 from gputuner.model.advice import Advice
-from gputuner.model.cards import CardInfo
+from gputuner.model.cards import CardInfo, CatalogMatch, Origin
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -34,7 +39,7 @@ def given(*points: Point) -> tuple[dict[str, Advice], dict[str, str]]:
 def test_a_cap_that_saves_is_advised_with_its_command_and_intervals():
     advice, asked = given(answer("power_knee", 290.0))
     entry = advice["power.cap"]
-    assert entry.snippet == "gputuner --cli control set power-limit 290 --gpu GPU-12345678"
+    assert entry.snippet == "gputuner --cli control set power-limit 290 --with sudo --gpu GPU-12345678"
     why = sentences.advice_why(entry)
     assert "-3 % (95 %: -3.4 to -2.6)" in why
     assert "-20 % (95 %: -22 to -18)" in why
@@ -50,6 +55,36 @@ def test_money_is_told_with_hours_and_price():
     why = sentences.advice_why(advice["power.cap"])
     assert "in 4000 hours a year at 450 W, at 0.3 per kWh: 80 a year less (95 %: 72 to 88)" in why
     assert not asked
+
+
+def test_the_watts_around_the_card_above_which_a_cap_saves_nothing_are_told():
+    extra = answer("power_knee", 290.0).extra
+    even = power.host_even_w(extra)
+    assert even is not None
+    before, rate, energy = 400.0, 1.0 + float(extra["rate_change_low"]), 1.0 + float(extra["energy_change_high"])
+    capped = before * energy * rate  # watts: energy per sample times rate
+    assert (capped + even) / rate == pytest.approx(before + even)  # per unit of work, in all
+    advice, _ = given(answer("power_knee", 290.0))
+    assert f"draws more than {even:.0f} W meanwhile" in sentences.advice_why(advice["power.cap"])
+
+
+def test_a_cap_that_costs_no_rate_saves_in_any_machine():
+    point = answer("power_knee", 290.0, rate_change=0.0, rate_change_low=0.0, rate_change_high=0.01)
+    assert power.host_even_w(point.extra) is None
+    assert "rest of the machine" not in sentences.advice_why(given(point)[0]["power.cap"])
+
+
+def test_the_limit_that_costs_nothing_comes_first():
+    best = answer("power_best_energy", 200.0, energy_change=-0.3, energy_change_high=-0.28)
+    advice, _ = given(answer("power_knee", 290.0), best, answer("power_plateau", 312.0))
+    ranked = sorted(advice.values(), key=lambda each: -each.rank)
+    assert [each.id for each in ranked] == ["power.plateau", "power.cap", "power.best_energy"]
+
+
+def test_a_simulated_card_needs_no_rights():
+    card = replace(CARD, origin=Origin.SIMULATED, catalog=CatalogMatch(catalog_id="rtx-4090", name="RTX 4090"))
+    advice, _ = advise(Evidence(card=card, points=(answer("power_knee", 290.0),), command="power"))
+    assert [each.snippet for each in advice] == ["gputuner --cli control set power-limit 290 --simulate rtx-4090"]
 
 
 def test_a_saving_that_is_not_sure_is_no_cap():
