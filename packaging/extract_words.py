@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_dir
+from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po, write_po
 
@@ -25,6 +25,8 @@ msgstr ""
 "Plural-Forms: nplurals=1; plural=0;\\n"
 
 """
+KEYWORDS = {**DEFAULT_KEYWORDS, "NN_": (1, 2)}
+"""What marks a string; of ``NN_`` the first two arguments are its forms."""
 CONFIG = ROOT / "packaging/babel.cfg"
 
 
@@ -33,7 +35,8 @@ def extract(root: Path = ROOT) -> Catalog:
     with CONFIG.open(encoding="utf-8") as file:
         methods, options = parse_mapping_cfg(file)
     found = Catalog(project="gputuner", fuzzy=False)
-    for _file, _line, message, comments, context in extract_from_dir(root, methods, options, directory_filter=_wanted):
+    every = extract_from_dir(root, methods, options, keywords=KEYWORDS, directory_filter=_wanted)
+    for _file, _line, message, comments, context in every:
         found.add(message, auto_comments=comments, context=context)
     return found
 

@@ -15,7 +15,7 @@ from gputuner.cli.options import Options, check_range, whole_number
 from gputuner.cli.output import Output
 from gputuner.language import jobs as words
 from gputuner.language import numbers
-from gputuner.language.words import N_, _, listed
+from gputuner.language.words import N_, _, listed, ngettext
 from gputuner.model.cards import CPU_CARD
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.jobs import ENDED, PLACED, Job, JobState, QueueCard, QueueView
@@ -314,8 +314,12 @@ def _show(output: Output, view: QueueView) -> None:
     hidden = sum(view.counts.values()) - len(view.jobs)
     if hidden > 0:
         waiting = view.counts.get(JobState.WAITING, 0) - sum(job.state is JobState.WAITING for job in view.jobs)
-        told = _("{waiting} more wait and {ended} more have ended; --all shows them.")
-        output.line(told.format(waiting=waiting, ended=hidden - waiting))
+        ended = hidden - waiting
+        told = (
+            ngettext("{count} more waits", "{count} more wait", waiting).format(count=waiting) if waiting else "",
+            ngettext("{count} more has ended", "{count} more have ended", ended).format(count=ended) if ended else "",
+        )
+        output.line(_("{hidden}; --all shows them.").format(hidden=listed(told)))
     for card in view.cards:
         if card.paused is not None:
             output.warn(words.told(card.paused))

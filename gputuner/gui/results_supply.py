@@ -10,7 +10,7 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell
 from gputuner.language import numbers
 from gputuner.language import supply as words
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 
 ROOM = 1.04
 OPEN, PEAK = Qt.BrushStyle.BDiagPattern, Qt.BrushStyle.Dense6Pattern
@@ -134,9 +134,9 @@ def _circuit(plan: SupplyPlan, theme: Theme) -> Gauge:
     perhaps = Part(name=_("perhaps"), value=wall.high - wall.low, colour=theme.muted, pattern=OPEN)
     return Gauge(
         title=_("Circuit"),
-        text=_("{range} · it carries {cards} such card(s)").format(
-            range=words.range_words(wall), cards=words.range_words(cards)
-        ),
+        text=ngettext(
+            "{range} · it carries {cards} such card", "{range} · it carries {cards} such cards", round(cards.high)
+        ).format(range=words.range_words(wall), cards=words.range_words(cards)),
         parts=tuple(part for part in (sure, perhaps) if part.value > 0),
         lines=(
             Line(value=lasting.high, text=_("for hours {watts}").format(watts=_w(lasting.high))),

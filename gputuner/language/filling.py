@@ -5,7 +5,7 @@ from string import Formatter
 from typing import Any
 
 from gputuner.language import numbers
-from gputuner.language.words import _
+from gputuner.language.words import translated
 
 
 class _Filler(Formatter):
@@ -29,4 +29,4 @@ _filler = _Filler()
 
 def fill(message: str, params: Mapping[str, object]) -> str:
     """``message`` translated, with its fields filled from ``params``."""
-    return _filler.vformat(_(message), (), params)
+    return _filler.vformat(translated(message, params), (), params)

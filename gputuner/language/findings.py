@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gputuner.language.filling import fill
 from gputuner.language.warnings import warning
-from gputuner.language.words import N_
+from gputuner.language.words import N_, NN_
 from gputuner.model.findings import Finding
 
 
@@ -44,7 +44,13 @@ FINDINGS: dict[str, FindingWords] = {
         what=N_("{card} is in compute mode {mode}: no second process gets a context there."),
         remedy=N_("`nvidia-smi -c 0` (as administrator) lets several in."),
     ),
-    "driver_fine": FindingWords(what=N_("Driver {driver} (CUDA {cuda}) answers for {cards} card(s).")),
+    "driver_fine": FindingWords(
+        what=NN_(
+            "Driver {driver} (CUDA {cuda}) answers for {cards} card.",
+            "Driver {driver} (CUDA {cuda}) answers for {cards} cards.",
+            "cards",
+        )
+    ),
     "driver_missing": FindingWords(
         what=N_("The NVIDIA driver is not installed; only the processor can be measured."),
         remedy=N_("Install the NVIDIA driver if this machine has a card of theirs."),

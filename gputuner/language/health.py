@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.numbers import value
 from gputuner.language.tables import Table
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, NN_, _
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 
@@ -50,7 +50,11 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("The memory is not all there"),
         action=N_("Do not use this card as it is, and give it back if you can: two addresses share one cell."),
         why=(
-            N_("What was written at one place stood at another when it was read ({errors} wrong words seen)."),
+            NN_(
+                "What was written at one place stood at another when it was read ({errors} wrong word seen).",
+                "What was written at one place stood at another when it was read ({errors} wrong words seen).",
+                "errors",
+            ),
             N_("It repeats itself {distance:bytes} further on."),
             N_("That is what a card of {donor:bytes} has: the rest of the {total:bytes} is pretended, or badly wired."),
         ),
@@ -62,8 +66,16 @@ ADVICE: dict[str, AdviceWords] = {
             "have it repaired or returned."
         ),
         why=(
-            N_("{errors} wrong words were seen in {failed} of {passes} passes."),
-            N_("{repeated} places failed again and again, so the fault is at fixed cells."),
+            NN_(
+                "{errors} wrong word was seen in {failed} of {passes} passes.",
+                "{errors} wrong words were seen in {failed} of {passes} passes.",
+                "errors",
+            ),
+            NN_(
+                "{repeated} place failed again and again, so the fault is at fixed cells.",
+                "{repeated} places failed again and again, so the fault is at fixed cells.",
+                "repeated",
+            ),
             N_("Bits that were wrongly 1: {bits_up}; wrongly 0: {bits_down}."),
         ),
     ),
@@ -73,7 +85,13 @@ ADVICE: dict[str, AdviceWords] = {
             "Cool the memory: pads on both sides, more air; lower the power limit until then, and test again. Do not "
             "trust results meanwhile."
         ),
-        why=(N_("{errors} wrong words were seen, all of them under load; the same cells were sound when cold."),),
+        why=(
+            NN_(
+                "{errors} wrong word was seen, under load; the same cell was sound when cold.",
+                "{errors} wrong words were seen, all of them under load; the same cells were sound when cold.",
+                "errors",
+            ),
+        ),
     ),
     "health.vram_read": AdviceWords(
         title=N_("Data is read wrongly now and then"),
@@ -82,7 +100,11 @@ ADVICE: dict[str, AdviceWords] = {
             "bus or its soldering is at fault."
         ),
         why=(
-            N_("{errors} words were wrong once and right when read again, so the cells are sound and the way is not."),
+            NN_(
+                "{errors} word was wrong once and right when read again, so the cell is sound and the way is not.",
+                "{errors} words were wrong once and right when read again, so the cells are sound and the way is not.",
+                "errors",
+            ),
         ),
     ),
     "health.compute": AdviceWords(
@@ -90,7 +112,13 @@ ADVICE: dict[str, AdviceWords] = {
         action=N_(
             "Do not train on this card. Take any overclock or undervolt back and test again; if it stays, return it."
         ),
-        why=(N_("{errors} of {products} products differed in some bit from the first one, which was right."),),
+        why=(
+            NN_(
+                "{errors} of {products} product differed in some bit from the first one, which was right.",
+                "{errors} of {products} products differed in some bit from the first one, which was right.",
+                "products",
+            ),
+        ),
     ),
     "health.counters": AdviceWords(
         title=N_("The card counted memory errors of its own"),
@@ -103,7 +131,11 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("This may not be the card that was sold"),
         action=N_("Ask the seller, with this report; do not flash anything."),
         why=(
-            N_("{differ} of {checks} checks differ from the sheet of {sheet}."),
+            NN_(
+                "{differ} of {checks} checks differs from the sheet of {sheet}.",
+                "{differ} of {checks} checks differ from the sheet of {sheet}.",
+                "differ",
+            ),
             N_("Chip and memory are those of: {candidates}."),
             N_("The driver's answers alone can err; a new driver and another computer are worth a try first."),
         ),
@@ -123,8 +155,16 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("No fault was found"),
         action=N_("Nothing to do; repeat the test after a change to cooler, pads or clocks."),
         why=(
-            N_("{coverage:fraction} of the VRAM passed {passes} passes, cold and hot, without a wrong word."),
-            N_("{products} products were the same in every bit."),
+            NN_(
+                "{coverage:fraction} of the VRAM passed {passes} pass without a wrong word.",
+                "{coverage:fraction} of the VRAM passed {passes} passes, cold and hot, without a wrong word.",
+                "passes",
+            ),
+            NN_(
+                "{products} product was right in every bit.",
+                "{products} products were the same in every bit.",
+                "products",
+            ),
         ),
     ),
 }

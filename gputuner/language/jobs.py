@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from gputuner.analysis.told_command import readable, told_line
 from gputuner.language import numbers
 from gputuner.language.filling import fill
-from gputuner.language.words import N_, _, listed, ngettext
+from gputuner.language.words import N_, NN_, _, listed, ngettext
 from gputuner.model.jobs import ENDED, Job, JobState, NeedSource, NoteKind, Reason, RunnerNote
 
 _STATES: dict[JobState, str] = {
@@ -30,9 +30,15 @@ _REASONS: dict[str, str] = {
     "heat:cpu": N_("The processor is at {temperature_c:degC}; jobs start below {limit_c:degC}."),
     "power:cpu": N_("The processor draws {power_w:W} of {limit_w:W}: nothing is left for one more."),
     "card_taken": N_("Card {index} is taken by job {jobs}."),
-    "slots": N_("All {slots} slots are taken by job {jobs}."),
+    "slots": NN_(
+        "The only slot ({slots}) is taken by job {jobs}.", "All {slots} slots are taken by job {jobs}.", "slots"
+    ),
     "not_served": N_("None of the cards that it may use is served now."),
-    "too_few_cards": N_("It needs {cards} cards at a time; of {known} not so many have room."),
+    "too_few_cards": NN_(
+        "It needs {cards} card at a time; of {known} none has room.",
+        "It needs {cards} cards at a time; of {known} not so many have room.",
+        "cards",
+    ),
     "card_silent": N_("Card {index} does not answer."),
     "beside_unknown": N_(
         "How much it and job {jobs} slow each other down on card {index} was never measured (gputuner --cli contend "
@@ -95,7 +101,11 @@ ERRORS: dict[str, str] = {
         "This can never fit: it needs {need_bytes:bytes}, and the most that a job can get here is {most_bytes:bytes} "
         "(the machine has {total_bytes:bytes})."
     ),
-    "job_never_fits_cards": N_("This can never start: it needs {cards} cards at a time, and there are {known}."),
+    "job_never_fits_cards": NN_(
+        "This can never start: it needs {cards} cards at a time, and there is {known}.",
+        "This can never start: it needs {cards} cards at a time, and there are {known}.",
+        "known",
+    ),
     "runner_elsewhere": N_("Another runner (process {pid}) serves this queue already."),
     "runner_not_started": N_("The runner of the queue did not start. {message}"),
     "runner_not_ended": N_("The runner of the queue (process {pid}) does not end."),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from gputuner.language.words import N_
+from gputuner.language.words import N_, NN_
 
 _UNAVAILABLE: dict[str, str] = {
     "processor": N_("MPS is of NVIDIA cards; the jobs run as processes."),
@@ -52,7 +52,11 @@ WARNINGS: dict[str, str] = {
         "from here on."
     ),
     "mps_killed": N_("The MPS daemon did not quit and was killed."),
-    "mps_stale": N_("An earlier run was killed and had left {daemons} MPS daemon(s), which were ended now."),
+    "mps_stale": NN_(
+        "An earlier run was killed and had left {daemons} MPS daemon, which was ended now.",
+        "An earlier run was killed and had left {daemons} MPS daemons, which were ended now.",
+        "daemons",
+    ),
     "mps_users_daemon": N_(
         "An MPS daemon of yours runs. It was left alone: what is measured here runs past it, as without MPS."
     ),

@@ -7,7 +7,7 @@ from gputuner.language.advice_form import AdviceWords
 from gputuner.language.filling import fill
 from gputuner.language.numbers import number, scale, value
 from gputuner.language.tables import Table, bullets, markdown
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, NN_, _, ngettext
 
 if TYPE_CHECKING:
     from gputuner.analysis.supply import Figure, SupplyPlan
@@ -74,11 +74,27 @@ KINDS: dict[str, str] = {
     "cooler_water": N_("full water block, ample radiator"),
 }
 BASES: dict[str, str] = {
-    "cards_measured": N_("highest mean over 15 s in the stored sessions, summed over {count} card(s)"),
-    "cards_told": N_("as told, summed over {count} card(s)"),
-    "cards_limit": N_("the power limit, not measured; summed over {count} card(s)"),
+    "cards_measured": NN_(
+        "highest mean over 15 s in the stored sessions; {count} card",
+        "highest mean over 15 s in the stored sessions, summed over {count} cards",
+        "count",
+    ),
+    "cards_told": NN_(
+        "as told; {count} card",
+        "as told, summed over {count} cards",
+        "count",
+    ),
+    "cards_limit": NN_(
+        "the power limit, not measured; {count} card",
+        "the power limit, not measured; summed over {count} cards",
+        "count",
+    ),
     "at_limits": N_("summed power limits: another load may draw as much"),
-    "cards_sheet": N_("from the sheet, not measured; summed over {count} card(s)"),
+    "cards_sheet": NN_(
+        "from the sheet, not measured; {count} card",
+        "from the sheet, not measured; summed over {count} cards",
+        "count",
+    ),
     "cards_peak": N_(
         "summed highest readings, one each {interval_s:s}: nothing shorter is seen; as if all peaked at once"
     ),
@@ -271,9 +287,12 @@ def tables(plan: "SupplyPlan") -> list[tuple[str, Table]]:
 def draw_line(draw: "CardDraw") -> str:
     """Where the watts of a card come from."""
     if draw.seen is not None:
-        told = _(
+        told = ngettext(
             "{card}: {watts} sustained (highest mean over 15 s; {held} in all near it), {peak} at most in one reading; "
-            "{n} stored session(s), the most in {session}."
+            "{n} stored session, {session}.",
+            "{card}: {watts} sustained (highest mean over 15 s; {held} in all near it), {peak} at most in one reading; "
+            "{n} stored sessions, the most in {session}.",
+            draw.sessions,
         )
         return told.format(
             card=draw.name,
@@ -288,9 +307,12 @@ def draw_line(draw: "CardDraw") -> str:
         case "told":
             return _("{card}: {watts} as told.").format(card=draw.name, watts=watts)
         case _ if draw.rest is not None:
-            told = _(
-                "{card}: {watts}, its limit or sheet; {n} stored session(s) never saw it at work (at most {rest} over "
-                "15 s)."
+            told = ngettext(
+                "{card}: {watts}, its limit or sheet; {n} stored session never saw it at work (at most {rest} over "
+                "15 s).",
+                "{card}: {watts}, its limit or sheet; {n} stored sessions never saw it at work (at most {rest} over "
+                "15 s).",
+                draw.sessions,
             )
             rest = value(round(draw.rest.sustained_w), "W")
             return told.format(card=draw.name, watts=watts, n=draw.sessions, rest=rest)
@@ -325,7 +347,9 @@ def draw_brief(draws: Sequence["CardDraw"]) -> str:
     """Where the watts of equal cards come from, in few words."""
     draw, count = draws[0], len(draws)
     sources = {
-        "measured": _("measured in {n} stored session(s)").format(n=draw.sessions),
+        "measured": ngettext("measured in {n} stored session", "measured in {n} stored sessions", draw.sessions).format(
+            n=draw.sessions
+        ),
         "told": _("as told"),
         "limit": _("its power limit, not measured"),
         "sheet": _("from the sheet, not measured"),

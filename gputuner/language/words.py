@@ -6,7 +6,7 @@ Where the compiled catalogue is missing, people read English.
 
 import locale
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from gettext import GNUTranslations, NullTranslations
 from pathlib import Path
 
@@ -78,3 +78,29 @@ def ngettext(singular: str, plural: str, n: int) -> str:
 def N_(message: str) -> str:
     """``message`` itself: marks a string for extraction where it is translated later."""
     return message
+
+
+class Counted(str):
+    """A sentence of a table in two forms: itself the plural, ``one`` the singular, ``by`` the field that counts."""
+
+    one: str
+    by: str
+
+    def __new__(cls, one: str, many: str, by: str) -> "Counted":
+        """The plural as text, with the singular beside it."""
+        made = super().__new__(cls, many)
+        made.one, made.by = one, by
+        return made
+
+
+def NN_(one: str, many: str, by: str) -> Counted:
+    """Marks both forms of a sentence for extraction, as ``N_`` does; ``by``: the field that says how many."""
+    return Counted(one, many, by)
+
+
+def translated(message: str, params: Mapping[str, object]) -> str:
+    """``message`` in the language in use, in the form for the count that ``params`` name."""
+    if isinstance(message, Counted):
+        count = params.get(message.by)
+        return ngettext(message.one, str(message), int(count) if isinstance(count, int | float) else 2)
+    return _(message)

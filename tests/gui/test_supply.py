@@ -55,7 +55,7 @@ def test_it_is_there_before_anything_was_measured(opened):
     assert not page.result.segments["curves"].isEnabled()
     assert "Supply" in page.notice.text
     assert view.headline.text() == "A supply of 850 to 1000 W"
-    assert "measured in 4 stored session(s)" in view.said.text()
+    assert "measured in 4 stored sessions" in view.said.text()
     assert "highest mean over 15 s" in view.said.toolTip()
     assert view.table.rows.cells[0][2].text == "421 W"
     assert page.result._below.isHidden(), "its own table is enough"

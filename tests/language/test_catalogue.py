@@ -90,7 +90,7 @@ def test_no_string_hides_in_an_f_string():
         for call in ast.walk(node)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Name)
-        and call.func.id in {"_", "N_", "ngettext"}
+        and call.func.id in {"_", "N_", "NN_", "ngettext"}
         and any(isinstance(argument, ast.Constant) for argument in call.args)
     ]
     assert hidden == []

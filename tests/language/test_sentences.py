@@ -219,3 +219,11 @@ def test_a_vram_test_tells_its_blocks_and_passes_by_name():
     assert sentences.settings({"pass": "address", "heat": "hot", "stage": 3}) == "address in address, hot, stage 3"
     burn = sentences.step("health_burn", {"precisions": "bf16 fp32", "n": 4096})
     assert burn == "the same product again and again: 4096 × 4096"
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 place failed"), (3, "3 places failed")])
+def test_a_sentence_of_a_table_takes_the_form_of_its_count(count, said):
+    entry = advice("health.vram", errors=count, failed=2, passes=8, repeated=count)
+    why = sentences.advice_why(entry)
+    assert said in why
+    assert f"{count} wrong word{'s were' if count > 1 else ' was'} seen in 2 of 8 passes" in why
