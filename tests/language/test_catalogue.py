@@ -102,3 +102,11 @@ def _forms(string: str | tuple[str, ...] | list[str]) -> tuple[str, ...]:
 
 def _fields(text: str) -> set[tuple[str, str]]:
     return {(name, spec or "") for _text, name, spec, _conversion in Formatter().parse(text) if name}
+
+
+def test_chinese_has_its_own_punctuation(kept):
+    """Half-width marks beside Chinese only in what is typed as it stands: a recipe's place, a shape, a call."""
+    typed = re.compile(r"\{[^}]*\}|文件\.py:函数|模块:函数|\[[^\]]*\]|\w+\(n\)|`[^`]*`")
+    wrong = re.compile(r"[\u4e00-\u9fff）”][,;:!?()]|[,;:!?()][\u4e00-\u9fff]")
+    found = [form for message in kept.values() for form in _forms(message.string) if wrong.search(typed.sub("x", form))]
+    assert found == []
