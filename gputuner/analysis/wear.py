@@ -76,8 +76,8 @@ class HoursAbove:
     above_c: float
     seconds: float
     observed_s: float
-    own_limit: bool = False
-    """Whether this is a limit of the card's own."""
+    limit: str | None = None
+    """The reading of the card that has this limit of its own; None: it is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,14 +222,14 @@ def _cycles(sessions: Sequence[SessionWear], origin: Origin) -> Iterable[Cycle]:
 
 def _hours(card: CardInfo, histograms: dict[str, Histogram], above: Sequence[float]) -> Iterable[HoursAbove]:
     for name, found in histograms.items():
-        limits = {limit for key in OWN_LIMITS.get(name, ()) if (limit := card.number(key)) is not None}
+        limits = {limit: key for key in OWN_LIMITS.get(name, ()) if (limit := card.number(key)) is not None}
         highest = max(limits, default=np.inf)
-        usual = {degree for degree in USUAL_C[name] if degree <= highest} | limits
+        usual = {degree for degree in USUAL_C[name] if degree <= highest} | set(limits)
         for degree in sorted(set(above) or usual):
             yield HoursAbove(
                 sensor=name,
                 above_c=degree,
                 seconds=found.above(degree),
                 observed_s=found.total_s,
-                own_limit=degree in limits,
+                limit=limits.get(degree),
             )

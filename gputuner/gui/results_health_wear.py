@@ -1,13 +1,14 @@
 # pyright: standard
 """From the wear of a card to its pictures: hours by temperature, thermal cycles, the resistance over weeks."""
 
+from gputuner.advice.wear import wear_advice
 from gputuner.analysis.wear import Wear
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.plots.curves import Area, Dot, Series
 from gputuner.gui.results_text import table
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.hatch_strip import origin_sentence
-from gputuner.language import numbers
+from gputuner.language import numbers, sentences
 from gputuner.language import wear as words
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
@@ -38,11 +39,13 @@ def cycle_groups(wear: Wear, theme: Theme) -> list[BarGroup]:
     """Thermal cycles by size."""
     classes = [entry for entry in wear.cycles if entry.count]
     top = max((entry.count for entry in classes), default=1.0)
+    colour = theme.quantity(Quantity.CORE_TEMPERATURE_C)
     rows = tuple(
-        BarRow(name=told[0], text=told[1], value=entry.count, top=1.05 * top, colour=theme.orange, note=told[2])
+        BarRow(name=told[0], text=told[1], value=entry.count, top=1.05 * top, colour=colour, note=told[2])
         for entry, told in zip(classes, words.cycles_table(wear).rows, strict=True)
     )
-    return [BarGroup(title=_("swing of the core's temperature · at least · largest"), rows=rows)] if rows else []
+    title = _("swing of the core's temperature · at least (one way: half) · largest")
+    return [BarGroup(title=title, rows=rows)] if rows else []
 
 
 def drift_series(wear: Wear, theme: Theme) -> list[Series]:
@@ -75,4 +78,8 @@ def wear_markdown(wear: Wear) -> str:
     for title, each in words.titled(wear).items():
         head = [(name, number in each.right) for number, name in enumerate(each.headers)]
         parts += ["", f"**{title}**", "", *table(head, [list(row) for row in each.rows])]
-    return "\n".join([*parts, "", *words.drift_lines(wear)]) + "\n"
+    parts += ["", *words.drift_lines(wear)]
+    for entry in wear_advice(wear)[0]:
+        told = sentences.advice_action(entry), sentences.advice_why(entry)
+        parts += ["", f"**{sentences.advice_title(entry)}**", "", *(each for each in told if each)]
+    return "\n".join(parts) + "\n"

@@ -35,15 +35,15 @@ ADVICE: dict[str, AdviceWords] = {
         title=N_("The cooler has become worse"),
         action=N_(
             "Clean fins and filters and see whether it stays; if so renew the interface (phase-change sheet or fresh "
-            "paste, pads). Run cooling before and after, and hold them against each other by cooling compare."
+            "paste, pads). A thermal test before and one after, held against each other, show what it did."
         ),
         why=(_DRIFTED, _DRIFTED_FANLESS, _SEEN, _NOT_ALONE, N_("Between these sessions changed: {changed}.")),
     ),
     "wear.hotter": AdviceWords(
         title=N_("The card has become hotter at equal work"),
         action=N_(
-            "Clean fins and filters; then measure with the room's temperature (cooling --room), and open the cooler "
-            "only if that shows it too."
+            "Clean fins and filters; then do thermal tests with the room's temperature, and open the cooler only if "
+            "they show it too."
         ),
         why=(
             N_(
@@ -58,8 +58,8 @@ ADVICE: dict[str, AdviceWords] = {
     "wear.errors": AdviceWords(
         title=N_("The card counts memory errors over its sessions"),
         action=N_(
-            "Take memory clocks back, test the memory (health) and keep copies of results; if such errors go on, have "
-            "the card replaced while it has a warranty."
+            "Take memory clocks back, do a health test and keep copies of results; if such errors go on, have the card "
+            "replaced while it has a warranty."
         ),
         why=(
             N_("ECC errors that could not be corrected: {uncorrected} more since the first session."),
@@ -69,8 +69,8 @@ ADVICE: dict[str, AdviceWords] = {
     "wear.remap_failed": AdviceWords(
         title=N_("The card could not replace a faulty row of its memory"),
         action=N_(
-            "Keep copies of results, test the memory (health) and ask the seller or maker for a replacement while it "
-            "has a warranty."
+            "Keep copies of results, do a health test and ask the seller or maker for a replacement while there is a "
+            "warranty."
         ),
         why=(
             N_(
@@ -82,8 +82,8 @@ ADVICE: dict[str, AdviceWords] = {
     "wear.xid": AdviceWords(
         title=N_("The driver reported hardware errors of this card"),
         action=N_(
-            "Take clocks and undervolts back, check the supply, its cables and the seat in the slot, and run health; "
-            "if it stays, have the card replaced."
+            "Take clocks and undervolts back, check the supply, its cables and the seat in the slot, and do a "
+            "health test; if it stays, have the card replaced."
         ),
         why=(N_("XID errors that point at the card itself: {xids}."),),
     ),
@@ -117,6 +117,12 @@ QUESTIONS: dict[str, str] = {
     ),
 }
 _SENSORS: dict[str, str] = {"core": N_("core"), "memory": N_("memory"), "hotspot": N_("hotspot")}
+_OWN: dict[str, str] = {
+    "target_c": N_("{degrees} (its target)"),
+    "slowdown_c": N_("{degrees} (it slows down)"),
+    "memory_max_c": N_("{degrees} (its own limit)"),
+}
+"""The card's own limits among the temperatures."""
 _READINGS: dict[str, str] = {
     NAME: N_("name"),
     MEMORY: N_("memory"),
@@ -159,13 +165,8 @@ def head_lines(wear: "Wear") -> list[str]:
     """How much of the card's life was observed, and what is not known."""
     if not wear.sessions:
         return [_("No stored session tells readings of this card.")]
-    count = len(wear.sessions)
     lines = [
-        ngettext("{n} session, from {first} to {last}.", "{n} sessions, from {first} to {last}.", count).format(
-            n=count,
-            first=day(min(s.unix_s for s in wear.sessions)),
-            last=day(max(s.unix_s + s.observed_s for s in wear.sessions)),
-        ),
+        _sessions_line(wear),
         _("Observed: {time}. Hours without a session are not known, and are in none of these figures.").format(
             time=duration(wear.observed_s)
         ),
@@ -179,16 +180,27 @@ def head_lines(wear: "Wear") -> list[str]:
     return lines
 
 
+def _sessions_line(wear: "Wear") -> str:
+    count = len(wear.sessions)
+    first = day(min(s.unix_s for s in wear.sessions))
+    last = day(max(s.unix_s + s.observed_s for s in wear.sessions))
+    if first == last:
+        return ngettext("{n} session, on {day}.", "{n} sessions, on {day}.", count).format(n=count, day=first)
+    told = ngettext("{n} session, from {first} to {last}.", "{n} sessions, from {first} to {last}.", count)
+    return told.format(n=count, first=first, last=last)
+
+
 def hours_table(wear: "Wear") -> Table:
     """Time at or above temperatures, by sensor."""
     rows = [
         (
             _(_SENSORS[entry.sensor]),
-            value(entry.above_c, "degC") + (_(" (its own limit)") if entry.own_limit else ""),
+            _(_OWN[entry.limit]).format(degrees=degrees) if entry.limit in _OWN else degrees,
             duration(entry.seconds),
             value(entry.seconds / entry.observed_s, "fraction") if entry.observed_s else "",
         )
         for entry in wear.hours
+        for degrees in (value(entry.above_c, "degC"),)
     ]
     headers = (_("temperature of"), _("at or above"), _("time"), _("share of observed"))
     return Table(headers=headers, rows=tuple(rows), right=(2, 3))
@@ -207,7 +219,8 @@ def cycles_table(wear: "Wear") -> Table:
         for entry in wear.cycles
         if entry.count
     ]
-    return Table(headers=(_("thermal cycles of"), _("at least"), _("largest")), rows=tuple(rows), right=(1, 2))
+    headers = (_("thermal cycles of"), _("at least (one way: half)"), _("largest"))
+    return Table(headers=headers, rows=tuple(rows), right=(1, 2))
 
 
 def drift_lines(wear: "Wear") -> list[str]:

@@ -148,7 +148,7 @@ def worn(origin: Origin = Origin.MEASURED) -> Wear:
         sessions=tuple(SessionSeen(session_id=f"s{n}", unix_s=t, observed_s=7200.0) for n, t in enumerate(begins)),
         hours=(
             HoursAbove(sensor="core", above_c=70.0, seconds=30000.0, observed_s=57600.0),
-            HoursAbove(sensor="core", above_c=83.0, seconds=600.0, observed_s=57600.0, own_limit=True),
+            HoursAbove(sensor="core", above_c=83.0, seconds=600.0, observed_s=57600.0, limit="target_c"),
             HoursAbove(sensor="memory", above_c=90.0, seconds=5000.0, observed_s=57600.0),
         ),
         cycles=(

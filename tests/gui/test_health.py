@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QLabel, QToolTip
 
 from gputuner.analysis.vram_map import State
 from gputuner.experiments.health import Health
@@ -310,7 +310,7 @@ def test_wear_is_drawn_from_what_the_sessions_tell(health):
     wear = health.worn()
     groups = hour_groups(wear, LIGHT)
     assert [group.title for group in groups] == ["core", "memory"]
-    assert groups[0].rows[1].name.endswith("(its own limit)")
+    assert groups[0].rows[1].name == "83 °C (its target)"
     assert [row.value for row in groups[0].rows] == [30000.0, 600.0]
     dots, trend = drift_series(wear, LIGHT)
     assert [dot.y for dot in dots.dots] == pytest.approx([value for _t, value, _fan in wear.drift.shown])
@@ -331,7 +331,13 @@ def test_the_history_of_the_chosen_card_is_there_without_a_run(page_of, invented
     wear = page.result.pictures.wear
     assert "8 sessions" in wear.head_text
     assert wear.drift.series[0].dots
-    assert wear.notice.text.startswith("The cooler has become worse Clean fins")
+    (advice,) = wear.advised.cards
+    said = " ".join(each.text() for each in advice.findChildren(QLabel))
+    assert "The cooler has become worse" in said
+    assert "(95 %: +7.0 % to +13.0 %)" in said
+    assert "cooling compare" not in said
+    assert advice.evidence_button.isHidden()
+    assert wear.notice.isHidden()
     assert "The resistance rises" in page.result.pictures.markdown(RunFacts())
     page.setup.choose_card(invented.rtx_3090().uuid)
     page.refresh()

@@ -59,7 +59,7 @@ def test_its_advice_names_what_else_changed_in_that_time():
     assert "Between these sessions changed: driver, PCI address." in why
     assert "Dust, another case" in why
     assert "the fan at 60 %" in why
-    assert "cooling compare" in sentences.advice_action(entry)
+    assert "A thermal test before and one after" in sentences.advice_action(entry)
     assert questions == ()
 
 
@@ -154,4 +154,8 @@ def test_heat_that_held_the_clock_back_is_a_question():
 
 def test_hours_that_nobody_saw_are_said_to_be_unknown():
     assert "Hours without a session are not known" in " ".join(wear.head_lines(WORN))
+    once = replace(WORN.sessions[0], observed_s=60.0)
+    assert wear.head_lines(replace(WORN, sessions=(once,)))[0].startswith("1 session, on ")
+    later = replace(once, unix_s=T0 + 3 * DAY_S)
+    assert wear.head_lines(replace(WORN, sessions=(once, later)))[0].startswith("2 sessions, from ")
     assert wear.head_lines(replace(WORN, sessions=())) == ["No stored session tells readings of this card."]

@@ -7,6 +7,7 @@ from time import time
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
+from gputuner.advice.naming import names
 from gputuner.advice.wear import wear_advice
 from gputuner.analysis.wear import Wear
 from gputuner.analysis.wear_drift import Basis, Drift, Trend
@@ -19,9 +20,10 @@ from gputuner.gui.refusals import refusal
 from gputuner.gui.results_health_wear import cycle_groups, drift_areas, drift_series, hour_groups, wear_markdown
 from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
+from gputuner.gui.widgets.advice_column import AdviceCard, QuestionCard
 from gputuner.gui.widgets.labels import label
 from gputuner.gui.widgets.notice import Notice
-from gputuner.language import numbers, sentences
+from gputuner.language import numbers
 from gputuner.language import wear as words
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo, Origin
@@ -38,15 +40,32 @@ NOTHING = Wear(
 """Whose tables have headings alone."""
 
 
-def _advised(wear: Wear) -> tuple[str, str]:
-    """What the history advises, the most urgent as the title; empty where it advises nothing."""
-    advices, _questions = wear_advice(wear)
-    if not advices:
-        return "", ""
-    first, *rest = advices
-    more = [sentences.advice_action(first)]
-    more += [f"{sentences.advice_title(each)}: {sentences.advice_action(each)}" for each in rest]
-    return sentences.advice_title(first), "\n".join(more)
+class WearAdvice(QWidget):
+    """What the history advises, the most urgent first, and below it what is still to be measured."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("role", "clear")
+        self.cards: list[AdviceCard] = []
+        self.questions: list[QuestionCard] = []
+        self._layout = QVBoxLayout(self)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(8)
+
+    def show_wear(self, wear: Wear) -> None:
+        """Show the advice of this card's history."""
+        advice, questions = wear_advice(wear)
+        for old in (*self.cards, *self.questions):
+            old.hide()
+            old.deleteLater()
+        self.cards = [AdviceCard(entry, name) for entry, name in zip(advice, names(advice), strict=True)]
+        self.questions = [QuestionCard(question) for question in questions]
+        for card in self.cards:
+            for part in (card.evidence_button, card.tried, card.tried.button):
+                part.hide()  # what it rests on stands below it, and it cannot be tried
+        for each in (*self.cards, *self.questions):
+            self._layout.addWidget(each)
+        self.setVisible(bool(self.cards or self.questions))
 
 
 class WearPicture(QScrollArea):
@@ -60,6 +79,7 @@ class WearPicture(QScrollArea):
         self._asked_s: dict[str, float] = {}
         self._shown: Wear | None = None
         self.notice = Notice()
+        self.advised = WearAdvice()
         self.hours, self.cycles = Bars(theme), Bars(theme)
         days: Scale = free(lambda value: datetime.fromtimestamp(value).strftime("%m-%d"))
         self.drift = CurvePlot(theme, _("The cooler over weeks"), "K/W", _("day"), days, free())
@@ -76,7 +96,7 @@ class WearPicture(QScrollArea):
         self._parts: list[QWidget] = [
             self.drift, hours_frame, cycles_frame, self.limited, self.changes, self.counters
         ]  # fmt: skip
-        inside = column((self.notice, 0), (self._head, 0), *((part, 0) for part in self._parts))
+        inside = column((self.notice, 0), (self._head, 0), (self.advised, 0), *((part, 0) for part in self._parts))
         layout = inside.layout()
         if isinstance(layout, QVBoxLayout):
             layout.addStretch(1)
@@ -121,7 +141,8 @@ class WearPicture(QScrollArea):
         elif wear is None:
             self.notice.say(_("No session of this card is stored yet"), _("Record ordinary work to see it age."))
         else:
-            self.notice.say(*_advised(wear))
+            self.notice.say("")
+        self.advised.setVisible(wear is not None and bool(self.advised.cards or self.advised.questions))
         for part in (self._head, *self._parts):
             part.setVisible(wear is not None)
         if wear is not None and wear is not self._shown:
@@ -131,6 +152,7 @@ class WearPicture(QScrollArea):
     def _fill(self, wear: Wear) -> None:
         theme = self._theme
         self._head.setText("\n".join(words.head_lines(wear)))
+        self.advised.show_wear(wear)
         self.hours.show_groups(hour_groups(wear, theme))
         self.cycles.show_groups(cycle_groups(wear, theme))
         for bars in (self.hours, self.cycles):
