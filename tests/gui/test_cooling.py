@@ -213,7 +213,7 @@ def test_stored_tests_are_compared_without_a_run_and_a_session_that_cannot_be_re
     qtbot.waitUntil(lambda: page.result.isVisible() and page.result.segments["compare"].isEnabled())
     page.show_picture("compare")
     compare = page.result.pictures.compare
-    assert "Nothing measured yet" in page.notice.text
+    assert "Not run in this window yet" in page.notice.text
     qtbot.waitUntil(lambda: "not a database" in compare.said.text())
     compare.before.setCurrentIndex(compare.before.findData(BEFORE))
     compare.after.setCurrentIndex(compare.after.findData(later))

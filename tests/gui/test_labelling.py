@@ -70,6 +70,12 @@ def test_words_of_neighbouring_upright_lines_do_not_cross_the_other_line():
     assert right.left >= 308
 
 
+def test_words_of_two_upright_lines_do_not_read_as_one():
+    one, other = place([beside_upright(0, 70, 16, AREA), beside_upright(150, 70, 16, AREA)], [], [], AREA)
+    apart = other.left - one.right >= 8 or one.left - other.right >= 8
+    assert apart or not Box(one.left - 500, one.top, 1500, one.height).meets(other)
+
+
 def test_words_of_a_level_line_stand_above_it():
     (box,) = place([along_level(100, 60, 16, AREA)], [], [((0.0, 100.0), (500.0, 100.0))], AREA)
     assert box.bottom <= 100

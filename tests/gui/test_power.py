@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
 from gputuner.experiments.power import LOAD, Power
 from gputuner.gui.pages.tune_result import RESULTS
@@ -19,6 +20,9 @@ from gputuner.gui.results_power import (
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.theme import LIGHT
 from gputuner.gui.widgets.power_form import PowerForm
+from gputuner.model.events import Outcome
+
+SAID = {Outcome.COMPLETED: "This run has nothing to advise", Outcome.TIMED_OUT: "Ended before there was advice"}
 
 
 def test_each_visit_is_a_dot_over_its_setting(cooling):
@@ -185,6 +189,29 @@ def test_before_anything_is_set_it_is_asked(open_window, invented, cooling, qtbo
     assert [spec.passive for spec, _cards, _share in ports.started] == [not allowed]
     page.refresh()
     assert page.result.segments["curves"].isEnabled()
+
+
+@pytest.mark.parametrize("outcome", [Outcome.COMPLETED, Outcome.TIMED_OUT])
+def test_what_is_said_beside_stored_figures_and_after_a_run_without_advice(
+    open_window, invented, cooling, qtbot, outcome
+):
+    events = cooling.power_events()
+    events[-1] = replace(events[-1], outcome=outcome)
+    window = open_window(invented.ports([invented.modded_4090()], [invented.ScriptedRun(events)]))
+    window.navigate("power")
+    page = window.experiments["power"]
+    page.load_plots()
+
+    def column():
+        return " ".join(each.text() for each in page.advice.widget().findChildren(QLabel) if each.isVisible())
+
+    assert page.notice.text.startswith("Not run in this window yet"), "the supply below is sized for what is known"
+    assert "What a run advises appears here" in column()
+    page.start()
+    qtbot.waitUntil(lambda: window.desks["power"].state.phase is Phase.OVER)
+    page.refresh()
+    assert "appears here" not in column()
+    qtbot.waitUntil(lambda: SAID[outcome] in column())
 
 
 def test_a_processor_has_no_limit_to_set(open_window, invented):

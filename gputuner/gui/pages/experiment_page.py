@@ -249,7 +249,8 @@ class ExperimentPage(QWidget):
         return bool(self._state.facts.points) or self._state.busy
 
     def _nothing_yet(self) -> str:
-        return _("Nothing measured yet")
+        stored = self.result is not None and self._shows_result()
+        return _("Not run in this window yet") if stored else _("Nothing measured yet")
 
     def _filler_visible(self) -> None:
         if self.result is not None and self.result.isHidden():
@@ -329,9 +330,15 @@ class ExperimentPage(QWidget):
     def _advice_hint(self) -> str:
         if self._state.busy:
             return _("Advice appears here when the run has measured enough")
-        if self._state.outcome is Outcome.CANCELLED:
-            return _("Cancelled before there was advice")
-        return _("Advice appears here after a run; it always rests on what was measured")
+        match self._state.outcome:
+            case None:
+                return _("What a run advises appears here; it always rests on what was measured")
+            case Outcome.COMPLETED:
+                return _("This run has nothing to advise")
+            case Outcome.CANCELLED:
+                return _("Cancelled before there was advice")
+            case _:
+                return _("Ended before there was advice")
 
     def _show_evidence(self, evidence: tuple[str, ...]) -> None:
         if self.result is not None:

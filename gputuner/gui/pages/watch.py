@@ -85,6 +85,8 @@ class WatchPage(ExperimentPage):
         return self._state.busy or self._state.facts.command is not None
 
     def _advice_hint(self) -> str:
+        if self._state.outcome is not None:
+            return super()._advice_hint()
         return _("Advice appears here when the command has ended")
 
 

@@ -244,7 +244,7 @@ class CurvePlot(PictureFrame):
             self._label(parts, spot=spot, stacked=len(named) > 1, level=len(named) == 1 and self._is_level(named[0]))
         for upright in self.uprights:
             lines = [(line, self._theme.text) for line in upright.name.split("\n")]
-            self._label(lines, stacked=len(lines) > 1, upright=self._x.place(upright.x))
+            self._label(lines, stacked=len(lines) > 1, upright=self._x.place(upright.x), clear=bool(upright.bands))
         for stretch in (each for each in self.stretches if each.name):
             self._label([(stretch.name, self._theme.muted)], stretch=stretch)
 
@@ -281,10 +281,12 @@ class CurvePlot(PictureFrame):
         upright: float | None = None,
         stretch: Stretch | None = None,
         level: bool = False,
+        clear: bool = False,
     ) -> None:
         inks = [(text, self._theme.ink(colour)) for text, colour in parts]
         item = tight_text(inks, stacked=stacked)
-        item.fill = QBrush(QColor(self._theme.surface))  # words that must cross a line interrupt it
+        if not clear:
+            item.fill = QBrush(QColor(self._theme.surface))  # words that must cross a line interrupt it
         item.setZValue(5)
         self.plot.addItem(item, ignoreBounds=True)
         self._labels.append(_Label(item, spot, upright, stretch, inks[-1][1], level))

@@ -15,7 +15,9 @@ ROUNDS = 4
 """How often labels give way to each other."""
 CLOSE = 24.0
 """Upright lines nearer than this (pixels) have their names on their outer sides."""
-_WORDS, _DOT, _LINE, _BEYOND, _OUTSIDE = 400.0, 120.0, 60.0, 70.0, 4000.0
+BESIDE = 8.0
+"""Words with fewer pixels between them in one line read as one."""
+_WORDS, _DOT, _LINE, _BEYOND, _OUTSIDE, _TOUCHING = 400.0, 120.0, 60.0, 70.0, 4000.0, 12.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +167,9 @@ def _cheapest(words: Words, others: list[Box], dots: list[Box], lines: list[Segm
         box = Box(left, top, words.width, words.height)
         leader = words.leader(box)
         cost = own if area.holds(box) else own + _OUTSIDE
+        around = Box(left - BESIDE, top, words.width + 2 * BESIDE, words.height)
         cost += _WORDS * sum(1 for other in others if box.meets(other))
+        cost += _TOUCHING * sum(1 for other in others if around.meets(other))
         cost += _DOT * sum(1 for dot in dots if box.meets(dot))
         if leader is not None:
             cost += _LINE * sum(1 for other in others if other.crossed(leader))
