@@ -45,7 +45,8 @@ def power_questions(evidence: Evidence) -> tuple[Question, ...]:
         if any(point.params.get("null") is True for point in evidence.of("power_rate")):
             return ()
         again = command(card, f"{words}{_rights(evidence)}")
-        return (Question(id="power_allow", card=card.uuid, command=again),)
+        asked = "power_allow" if knee is None else "power_anew"
+        return (Question(id=asked, card=card.uuid, command=again),)
     found: list[Question] = []
     width = float(knee.extra["high95"]) - float(knee.extra["low95"])
     if width > 0.1 * knee.value:
@@ -85,6 +86,7 @@ def _told(point: Point) -> dict[str, Scalar]:
     low, high = round(float(extra["low95"])), round(float(extra["high95"]))
     if low < high:
         told |= {"low": low, "high": high}
+    told |= _stored(point)
     if "loss" in point.params:
         told["loss"] = point.params["loss"]
     if "draw_change_w" in extra:
@@ -92,6 +94,12 @@ def _told(point: Point) -> dict[str, Scalar]:
     if point.params.get("dial") == CLOCK:
         told["clock"] = True
     return told
+
+
+def _stored(point: Point) -> dict[str, Scalar]:
+    """Of how many stored sessions the other settings are; empty where this run visited them."""
+    count = point.extra.get("stored_sessions")
+    return {"stored_sessions": count} if isinstance(count, int) and count else {}
 
 
 def host_even_w(extra: dict[str, Scalar]) -> float | None:
@@ -161,6 +169,7 @@ def _plateau(evidence: Evidence, plateau: Point | None, *, lonely: bool) -> list
         "workload": plateau.workload,
         "at": round(plateau.value),
         "top": round(float(plateau.extra["top"])),
+        **_stored(plateau),
     }
     if plateau.params.get("dial") == CLOCK:
         params["clock"] = True

@@ -37,7 +37,9 @@ def tell_passive(
     known = [each.visit for each in visits] + [each.visit for each in stored]
     if len({visit.setting for visit in known}) >= LEAST_SETTINGS:
         found = answers(fit_curve(known, spec.seed), spec.loss / 100.0, grain=dial.grain)
-        yield from course.tell(*answer_points(course, spec, job, dial, found, PASSIVE))
+        sessions = len({each.session for each in stored})
+        points = answer_points(course, spec, job, dial, found, PASSIVE, stored_sessions=sessions)
+        yield from course.tell(*points)
         return
     peak = highest_draw(visits)
     standing = dial.found

@@ -95,13 +95,15 @@ def stored_points(course: Course, job: Job, dial: "Dial", stored: Sequence["Stor
     return tuple(found)
 
 
-def answer_points(course: Course, spec: "Power", job: Job, dial: "Dial", found: Answers, how: str) -> tuple[Point, ...]:
+def answer_points(
+    course: Course, spec: "Power", job: Job, dial: "Dial", found: Answers, how: str, **more: Scalar
+) -> tuple[Point, ...]:
     """``power_knee``, ``power_fastest``, ``power_best_energy``, ``power_plateau``, in W (of a clock sweep MHz).
 
     Each has a 95 % interval (extra ``low95``, ``high95``) and is compared with the highest setting of the sweep:
     ``rate_change``, ``energy_change`` (fractions with ``_low``, ``_high``), ``draw_change_w``; ``heat_per_k`` is what
     heat did to the rate (relative, for a kelvin), which was taken out of it. Money where a price was told: for the
-    same work as the card does in ``hours`` at the highest setting, and the card's energy alone.
+    same work as the card does in ``hours`` at the highest setting, and the energy of the card alone. ``more`` is in each.
     """
     told: list[Point] = []
     asked = {"power_knee": found.knee, "power_fastest": found.fastest, "power_best_energy": found.best_energy}
@@ -111,10 +113,10 @@ def answer_points(course: Course, spec: "Power", job: Job, dial: "Dial", found: 
         params: dict[str, Scalar] = {**job.params(), "dial": dial.setting.value}
         if metric == "power_knee":
             params["loss"] = spec.loss
-        extra = _extra(spec, dial, answer, found, how)
+        extra = _extra(spec, dial, answer, found, how) | more
         told.append(course.make.figure(metric, job.name, answer.setting.value, dial.unit, params, extra=extra))
     if found.plateau is not None:
-        told.append(plateau_point(course, job, dial, found.plateau, how))
+        told.append(plateau_point(course, job, dial, found.plateau, how, **more))
     return tuple(told)
 
 

@@ -66,51 +66,56 @@ _HOST = N_(
     "That is the card alone: where the rest of the machine draws more than {host_even_w:W} meanwhile, the same work "
     "needs more energy in all."
 )
+_STORED = N_(
+    "Rates at other settings were measured earlier (stored sessions: {stored_sessions}), not now: room and fans may "
+    "have differed."
+)
 _KEEPS = N_("It holds until the machine or the driver is started anew.")
 
 ADVICE: dict[str, AdviceWords] = {
     "power.cap": AdviceWords(
         title=N_("A power limit of {at:W} costs little"),
         action=N_("Set it: it is the lowest at which {workload} loses at most {loss} % of its best rate."),
-        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY, _KEEPS),
+        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY, _KEEPS, _STORED),
     ),
     "power.cap:clock": AdviceWords(
         title=N_("A highest clock of {at:MHz} costs little"),
         action=N_("Lock it: it is the lowest at which {workload} loses at most {loss} % of its best rate."),
-        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY, _KEEPS),
+        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY, _KEEPS, _STORED),
     ),
     "power.best_energy": AdviceWords(
         title=N_("Least energy per sample at {at:W}"),
         action=N_("Set it where time does not matter: the same work takes longer and needs the least energy."),
-        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY),
+        why=(_COST, _SAVES, _HOST, _HEAT, _BETWEEN, _MONEY, _STORED),
     ),
     "power.best_energy:clock": AdviceWords(
         title=N_("Least energy per sample at {at:MHz}"),
         action=N_("Lock it where time does not matter: the same work takes longer and needs the least energy."),
-        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY),
+        why=(_CLOCK_COST, _SAVES, _HOST, _HEAT, _CLOCK_BETWEEN, _CLOCK_MONEY, _STORED),
     ),
     "power.heat_limited": AdviceWords(
         title=N_("Slower above {above:W}"),
         action=N_("Do not set more than {above:W}; look for what changes there before you do."),
-        why=(_FALL,),
+        why=(_FALL, _STORED),
     ),
     "power.heat_limited:by_heat": AdviceWords(
         title=N_("Limited by heat above {above:W}"),
         action=N_("Cap it at {above:W}: with more the card gets slower. Better cooling would move that point up."),
         why=(
             _FALL,
+            _STORED,
             N_("It was hot there, or drew less power than with the lower limit."),
         ),
     ),
     "power.heat_limited:clock": AdviceWords(
         title=N_("Slower above {above:MHz}"),
         action=N_("Do not let it clock higher than {above:MHz} with this load."),
-        why=(_CLOCK_FALL,),
+        why=(_CLOCK_FALL, _STORED),
     ),
     "power.plateau": AdviceWords(
         title=N_("Above {at:W} nothing changes"),
         action=N_("A limit of {at:W} instead of {top:W} costs this load nothing, and bounds what others may draw."),
-        why=(N_("From {at:W} on neither draw nor rate of {workload} differs."),),
+        why=(N_("From {at:W} on neither draw nor rate of {workload} differs."), _STORED),
     ),
     "power.plateau:unswept": AdviceWords(
         title=N_("This load does not need {top:W}"),
@@ -130,12 +135,12 @@ ADVICE: dict[str, AdviceWords] = {
     "power.leave": AdviceWords(
         title=N_("Leave the power limit as it is"),
         action=N_("No lower limit within a loss of {loss} % surely saves energy with {workload}."),
-        why=(_COST, _SAVES, _BETWEEN),
+        why=(_COST, _SAVES, _BETWEEN, _STORED),
     ),
     "power.leave:clock": AdviceWords(
         title=N_("Leave the clocks as they are"),
         action=N_("No lower clock within a loss of {loss} % surely saves energy with {workload}."),
-        why=(_CLOCK_COST, _SAVES, _CLOCK_BETWEEN),
+        why=(_CLOCK_COST, _SAVES, _CLOCK_BETWEEN, _STORED),
     ),
 }
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -149,6 +154,10 @@ QUESTIONS: dict[str, str] = {
     "power_allow": N_(
         "What a lower limit would cost and save was not measured, because nothing was set. This asks for rights, "
         "sweeps, and puts back what it found:"
+    ),
+    "power_anew": N_(
+        "All this compares sessions of different hours. Whether it holds today is not known: a sweep asks for rights, "
+        "visits the settings in one go, and puts back what it found:"
     ),
     "power_longer": N_("The lowest setting that loses little is not known well: between {low} and {high} {unit}."),
     "power_money": N_("What it saves in money: tell your price and hours, for instance:"),
@@ -168,6 +177,7 @@ def table(points: Sequence[Point]) -> Table:
         own = _at(rates, key, setting)
         rate = _mean([p.value for p in own]) or 0.0
         seen = [p.conditions for p in own if p.conditions is not None]
+        stored = [p for p in own if p.params.get("visit") == 0]
         rows.append(
             (
                 value(setting, "MHz" if key == "clock_mhz" else "W"),
@@ -178,10 +188,14 @@ def table(points: Sequence[Point]) -> Table:
                 value(_mean([p.value for p in _at(energy, key, setting)]), "J/sample"),
                 _told([c.sm_clock_mhz for c in seen], "MHz"),
                 _told([c.core_temperature_end_c for c in seen], "degC"),
+                str(len(stored)) if stored else "",
             )
         )
-    headers = (_("setting"), _("visits"), _("rate"), _("of the best"), _("draw"), _("energy"), _("clock"), _("core"))
-    return Table(headers=headers, rows=tuple(rows), right=(0, 1, 2, 3, 4, 5, 6, 7), least=(1, 6, 7)).without_empty()
+    headers = (
+        *(_("setting"), _("visits"), _("rate"), _("of the best"), _("draw"), _("energy"), _("clock"), _("core")),
+        _("of those stored"),
+    )
+    return Table(headers=headers, rows=tuple(rows), right=(0, 1, 2, 3, 4, 5, 6, 7, 8), least=(1, 6, 7)).without_empty()
 
 
 def answers_table(points: Sequence[Point]) -> Table:
@@ -210,7 +224,7 @@ def lines(points: Sequence[Point]) -> list[str]:
     if any(p.extra.get("energy_source") == "mean_power" for p in points):
         told.append(_("The card has no energy counter: its energy is mean power times time."))
     if any("session" in p.extra for p in points if p.metric == "power_rate"):
-        told.append(_("Rates at other limits are from stored sessions of this card (visit 0), not of this run."))
+        told.append(_("Rates at other limits are from stored sessions of this card, not of this run."))
     if any(p.metric == "power_knee" for p in points):
         told.append(_("Rate, energy and draw are against the highest setting; the card alone, not the whole machine."))
     per_k = next((p.extra["heat_per_k"] for p in points if p.metric in _ANSWERS and "heat_per_k" in p.extra), 0.0)

@@ -321,6 +321,8 @@ def _setting(name: str, entry: Scalar) -> str:
             return PRECISIONS.get(str(entry), str(entry))
         case _ if name in _SWITCHES and isinstance(entry, bool):
             return _(_SWITCHES[name]) if entry else ""
+        case "visit" if entry == 0:
+            return _("from a stored session")
         case "loader" if str(entry) in _LOADERS:
             return _(_LOADERS[str(entry)])
         case "null" if entry is True:

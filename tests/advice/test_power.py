@@ -81,6 +81,16 @@ def test_the_limit_that_costs_nothing_comes_first():
     assert [each.id for each in ranked] == ["power.plateau", "power.cap", "power.best_energy"]
 
 
+def test_answers_from_stored_sessions_say_so_and_ask_for_a_sweep_of_today():
+    knee = answer("power_knee", 290.0, how="passive", stored_sessions=3)
+    plateau = answer("power_plateau", 312.0, how="passive", stored_sessions=3)
+    advice, asked = given(knee, plateau)
+    for name in ("power.cap", "power.plateau"):
+        assert "stored sessions: 3" in sentences.advice_why(advice[name])
+    assert asked == {"power_anew": "gputuner --cli power --with sudo --gpu GPU-12345678"}
+    assert "stored" not in sentences.advice_why(given(answer("power_knee", 290.0))[0]["power.cap"])
+
+
 def test_a_simulated_card_needs_no_rights():
     card = replace(CARD, origin=Origin.SIMULATED, catalog=CatalogMatch(catalog_id="rtx-4090", name="RTX 4090"))
     advice, _ = advise(Evidence(card=card, points=(answer("power_knee", 290.0),), command="power"))

@@ -1,6 +1,6 @@
 """Tables of a power sweep: what is told as within 0.3 % is seen to be, and what was corrected says so."""
 
-from gputuner.language import power
+from gputuner.language import power, sentences
 from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
@@ -11,6 +11,25 @@ def fastest(**extra: Scalar) -> Point:
         id="a", card="GPU-1", metric="power_fastest", workload="resnet50", params={}, value=312.0, unit="W",
         extra=told | extra,
     )  # fmt: skip
+
+
+def rate(cap_w: float, visit: int) -> Point:
+    params: dict[str, Scalar] = {"batch": 64, "cap_w": cap_w, "visit": visit}
+    return Point(
+        id=f"{cap_w}-{visit}", card="GPU-1", metric="power_rate", workload="resnet50", params=params, value=100.0,
+        unit="samples/s",
+    )  # fmt: skip
+
+
+def test_visits_of_stored_sessions_are_counted_apart():
+    table = power.table([rate(300.0, 0), rate(300.0, 0), rate(450.0, 1)])
+    assert [row[table.headers.index("of those stored")] for row in table.rows] == ["2", ""]
+    assert "of those stored" not in power.table([rate(300.0, 1), rate(450.0, 1)]).headers
+
+
+def test_a_stored_visit_has_no_number():
+    assert "from a stored session" in sentences.settings(rate(300.0, 0).params)
+    assert "visit 1" in sentences.settings(rate(300.0, 1).params)
 
 
 def test_changes_are_told_in_tenths_of_a_per_cent():
