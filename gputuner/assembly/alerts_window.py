@@ -64,6 +64,10 @@ class WindowAlerts:
                 self._announcer = Announcer(self._book, plan, self._origin, lambda text: self._say(text), self._desktop)
             self._announcer.tell(changes, cards)
 
+    def tell_run(self, text: str) -> None:
+        """Tell the desktop of a run that has ended; it is this window's own, so no other program does."""
+        self._desktop(heading(self._origin), text, urgent=False)
+
     def try_out(self) -> tuple[str, str]:
         """Run the hook and tell the desktop once."""
         plan = self._book.watched()[0]
@@ -84,11 +88,11 @@ class WindowAlerts:
         if announcer is not None:
             announcer.close()
 
-    def _desktop(self, title: str, text: str) -> str:
+    def _desktop(self, title: str, text: str, *, urgent: bool = True) -> str:
         """Tell the desktop, by its own program if it is here; the way."""
         found = alerts_desktop.program()
         if found is not None:
-            alerts_desktop.notify_soon(title, text, urgent=True, found=found)
+            alerts_desktop.notify_soon(title, text, urgent=urgent, found=found)
             return "desktop"
         self._tray(title, text)
         return "tray"

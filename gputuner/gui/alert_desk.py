@@ -2,8 +2,9 @@
 """The user's alerts behind bell and panel: judged with every tick of the cards, also while a page is hidden or a
 replay is shown. Outlives the pages."""
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from threading import Thread
 from time import monotonic, monotonic_ns
@@ -12,6 +13,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QSystemTrayIcon
 
+from gputuner.engine.alerts import AlertWatch
 from gputuner.gui.alert_port import AlertPort
 from gputuner.gui.history import AlertTold
 from gputuner.gui.icons import glyph_icon
@@ -54,7 +56,7 @@ class AlertDesk(QObject):
         self._last: tuple[int, float] | None = None
         self._since: dict[tuple[str, str, str], str] = {}
         self._trial: Thread | None = None
-        self._reading = False
+        self._reading = self._rehearsing = False
         self._tray: QSystemTrayIcon | None = None
         queued = Qt.ConnectionType.QueuedConnection
         self._arrived.connect(self._take, queued)
@@ -89,6 +91,23 @@ class AlertDesk(QObject):
         told = ((self._since.get(change.key, ""), change) for change in self.raised)
         return tuple(f"{since}  {words.told(change, self._title(change.card))}" for since, change in told)
 
+    @contextmanager
+    def rehearsal(self, plan: AlertPlan, tick: Tick) -> Generator[None]:
+        """Show what this plan raises at this tick: for a picture. Meanwhile nothing is read, stored or told."""
+        kept = self.plan, self._watch, self._cards, self._since, self._reading
+        self._cards = {uuid: card.info for uuid, card in self._live.cards.items()}
+        self.plan, self._watch, self._reading = plan, AlertWatch(plan.rules, self._cards.values()), True
+        self._rehearsing = True
+        now = datetime.now().strftime("%H:%M:%S")
+        self._since = {change.key: now for change in self._watch.take(tick)}
+        self.changed.emit()
+        try:
+            yield
+        finally:
+            self.plan, self._watch, self._cards, self._since, self._reading = kept
+            self._rehearsing = False
+            self.changed.emit()
+
     def read(self) -> None:
         """Read the plan, unless that is under way."""
         if not self._reading:
@@ -106,7 +125,11 @@ class AlertDesk(QObject):
     def take_usual(self) -> None:
         """Switch the usual alerts on, where none is set."""
         if not self.plan.rules:
-            self.save(AlertPlan(rules=DEFAULT_RULES, hook=self.plan.hook, notify=self.plan.notify))
+            self.save(replace(self.plan, rules=DEFAULT_RULES))
+
+    def tell_run(self, text: str) -> None:
+        """Tell the desktop of a run that has ended."""
+        self._background.ask(lambda: self._port.tell_run(text), lambda _nothing: None, self._unread)
 
     def try_out(self) -> None:
         """Run the hook and tell the desktop once; ``said`` tells what came of it. One at a time."""
@@ -172,13 +195,15 @@ class AlertDesk(QObject):
 
     @Slot(object)
     def _take(self, tick: Tick) -> None:
-        if self._stop is None:  # still under way when we left
+        if self._stop is None or self._rehearsing:  # still under way when we left
             return
         self._last = tick.t_ns, monotonic()
         self._cards |= {card.uuid: card for card in tick.cards}
         self._tell(self._watch.take(tick))
 
     def _look(self) -> None:
+        if self._rehearsing:
+            return
         self._read_if_due()  # also where no ticks come
         # feeds that may hang tell the host's monotonic time, so it stands for a first tick that never comes
         t_ns, read_s = self._last or (monotonic_ns(), monotonic())
@@ -209,4 +234,4 @@ class AlertDesk(QObject):
         if self._tray is None:
             self._tray = QSystemTrayIcon(QIcon(glyph_icon("bell", TRAY_COLOUR, 22)), self)
         self._tray.show()
-        self._tray.showMessage(title, text, QSystemTrayIcon.MessageIcon.Warning, TRAY_MS)
+        self._tray.showMessage(title, text, self._tray.icon(), TRAY_MS)

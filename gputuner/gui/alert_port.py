@@ -41,6 +41,10 @@ class AlertPort(Protocol):
         """Tell hook and desktop, where no other program does."""
         ...
 
+    def tell_run(self, text: str) -> None:
+        """Tell the desktop of a run that has ended."""
+        ...
+
     def try_out(self) -> tuple[str, str]:
         """Run the hook and tell the desktop once: the way of ``language.alerts.WAYS``, and what went wrong."""
         ...

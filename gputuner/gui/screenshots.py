@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 
@@ -17,9 +18,13 @@ from gputuner.gui.window import MainWindow
 from gputuner.language import sentences
 from gputuner.language.words import language as language_now
 from gputuner.language.words import set_language
+from gputuner.model.alerts import DEFAULT_RULES, AlertKind, AlertPlan, default_rule
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
 from gputuner.model.events import TelemetrySampled
+from gputuner.model.quantities import Quantity
+from gputuner.model.samples import Sample
+from gputuner.telemetry.feed import Tick
 
 SIZE = (1366, 768)
 RUN_LIMIT_S = 1800.0
@@ -137,6 +142,7 @@ def _draw_pages(window: MainWindow, folder: Path, ending: str) -> None:
     window.monitor.load_plots()
     window.monitor.show_span(300)
     draw("monitor")
+    _draw_alerts(window, draw)
     for name in (*EXPERIMENTS, WATCHED):
         _draw_experiment(window, name, draw)
     window.show_page("queue")
@@ -146,6 +152,25 @@ def _draw_pages(window: MainWindow, folder: Path, ending: str) -> None:
     window.sessions.load_plots()
     _settle(window)
     draw("sessions")
+
+
+def _draw_alerts(window: MainWindow, draw: Callable[[str], None]) -> None:
+    """Bell and panel with the usual alerts, one of them at what each card's core shows; stored and told is nothing."""
+    _settle(window)
+    desk, live = window.conductor.alerts, window.conductor.live
+    cores = {uuid: card.shown(Quantity.CORE_TEMPERATURE_C).value for uuid, card in live.cards.items()}
+    seen = {uuid: float(core) for uuid, core in cores.items() if isinstance(core, (int, float))}
+    threshold = max(30.0, min(seen.values(), default=30.0))
+    raised = replace(default_rule(AlertKind.TEMPERATURE), threshold=threshold, hold_s=0.0, cards=tuple(seen))
+    samples = tuple(
+        Sample(card=uuid, t_ns=0, values={Quantity.CORE_TEMPERATURE_C: core}) for uuid, core in seen.items()
+    )
+    with desk.rehearsal(AlertPlan(rules=(raised, *DEFAULT_RULES[1:])), Tick(t_ns=0, samples=samples)):
+        wait_until(lambda: window.centralWidget().width() > 0.9 * window.width(), CALL_LIMIT_S)
+        window.monitor.refresh()
+        window.open_alerts()
+        draw("alerts")
+        window.open_alerts()
 
 
 def _draw_experiment(window: MainWindow, name: str, draw: Callable[[str], None]) -> None:

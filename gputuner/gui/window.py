@@ -28,6 +28,7 @@ from gputuner.gui.pages.watch import WatchPage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
 from gputuner.gui.questions import TRAINING, question_words
+from gputuner.gui.run_notices import RunNotices
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
 from gputuner.gui.stylesheet import stylesheet
@@ -82,6 +83,7 @@ class MainWindow(QMainWindow):
         self.desks |= {"health": conductor.health}
         self.held = HeldCards({**self.desks, TRY: conductor.trying}, lambda: question_words() | page_words(), self)
         conductor.trying.use_held(lambda cards: self.held.by(cards, conductor.trying))
+        self.notices = RunNotices(self.desks, conductor.alerts, lambda: question_words() | page_words(), self)
         self.setWindowTitle("gputuner")
         self.setMinimumSize(1060, 680)
         self.setAcceptDrops(True)

@@ -18,7 +18,7 @@ NAMES: dict[AlertKind, str] = {
     AlertKind.HOTSPOT: N_("hotspot temperature"),
     AlertKind.MARGIN: N_("distance to slowdown"),
     AlertKind.FAN: N_("fan too slow for the heat"),
-    AlertKind.LIMIT: N_("time in a thermal limit, the power brake or a hardware slowdown"),
+    AlertKind.LIMIT: N_("time slowed down by heat or hardware"),
     AlertKind.XID: N_("error that the driver reports (XID)"),
     AlertKind.LOST: N_("lost card"),
     AlertKind.SILENT: N_("no readings"),

@@ -132,13 +132,15 @@ class AlertRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertPlan:
-    """All that the user set: rules by unique names, a command to run, and whether the desktop is told."""
+    """All that the user set: rules by unique names, a command to run, and what the desktop is told."""
 
     rules: tuple[AlertRule, ...] = ()
     hook: tuple[str, ...] = ()
     """Program and arguments; no shell. Empty: none."""
     hook_timeout_s: float = 30.0
     notify: bool = True
+    notify_runs: bool = True
+    """The window tells the desktop of a long run that ends while it is not in front."""
 
     @property
     def active(self) -> tuple[AlertRule, ...]:

@@ -128,6 +128,7 @@ def _told(plan: AlertPlan) -> Json:
         "hook": list(plan.hook),
         "hook_timeout_s": plan.hook_timeout_s,
         "notify": plan.notify,
+        "notify_runs": plan.notify_runs,
     }
 
 
@@ -158,6 +159,7 @@ def _plan(entries: Json) -> AlertPlan:
         hook=hook,
         hook_timeout_s=_number(entries.get("hook_timeout_s", 30.0), "hook_timeout_s", *HOOK_TIMEOUT_S),
         notify=_flag(entries.get("notify", True), "notify"),
+        notify_runs=_flag(entries.get("notify_runs", True), "notify_runs"),
     )
 
 

@@ -773,6 +773,7 @@ class InMemoryAlerts:
         self.plan = AlertPlan()
         self.error: Exception | None = None
         self.told: list[AlertChange] = []
+        self.runs_told: list[str] = []
         self.trials = 0
         self.closed = 0
 
@@ -792,6 +793,9 @@ class InMemoryAlerts:
 
     def tell(self, changes: Sequence[AlertChange], cards: Sequence[CardInfo]) -> None:
         self.told += changes
+
+    def tell_run(self, text: str) -> None:
+        self.runs_told.append(text)
 
     def try_out(self) -> tuple[str, str]:
         self.trials += 1

@@ -31,7 +31,20 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, health, q
     mix = ("contention", "contention-pairs", "contention-causes", "contention-sensitivity")
     heat = ("cooling", "cooling-cooler", "cooling-compare", "cooling-card")
     sound = ("health", "health-identity", "health-burn", "health-counters", "health-certificate")
-    pages = ("monitor", *tune, *questions, *suite, *mix, *heat, *sound, "power", "power-supply", "queue", "sessions")
+    pages = (
+        "monitor",
+        "alerts",
+        *tune,
+        *questions,
+        *suite,
+        *mix,
+        *heat,
+        *sound,
+        "power",
+        "power-supply",
+        "queue",
+        "sessions",
+    )
     endings = ("light", "dark", "light-zh_CN", "dark-zh_CN")
     names = {f"{page}-{ending}.png" for page in pages for ending in endings}
     assert {path.name for path in (tmp_path / "shots").iterdir()} == names
@@ -39,6 +52,7 @@ def test_every_page_is_drawn(invented, trainings, contention, cooling, health, q
         image = QImage(str(path))
         assert (image.width(), image.height()) == (1366, 768)
     assert ports.feed.listeners == 0
+    assert (ports.alerts.told, ports.alerts.plan.rules) == ([], ()), "a picture stores and tells nothing"
 
 
 def test_a_run_that_is_refused_gives_its_exit_code(invented, qapp, tmp_path, capsys):

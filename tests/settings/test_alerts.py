@@ -24,6 +24,7 @@ PLAN = AlertPlan(
     hook=("/usr/bin/env", "notify.sh", "--loud", "ä 火"),
     hook_timeout_s=12.0,
     notify=False,
+    notify_runs=False,
 )
 
 

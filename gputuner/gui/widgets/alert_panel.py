@@ -39,6 +39,11 @@ class AlertPanel(QFrame):
         self.usual.clicked.connect(lambda _checked=False: desk.take_usual())
         self.notify = CheckBox(theme, _("Tell the desktop when an alert is raised"))
         self.notify.clicked.connect(lambda on: desk.save(replace(desk.plan, notify=bool(on))))
+        self.notify_runs = CheckBox(theme, _("Tell the desktop when a long run ends and this window is not in front"))
+        self.notify_runs.setToolTip(
+            _("Of runs of more than three minutes, in this window; not of those that you stop.")
+        )
+        self.notify_runs.clicked.connect(lambda on: desk.save(replace(desk.plan, notify_runs=bool(on))))
         self.hook = QLineEdit()
         self.hook.setPlaceholderText(_("Command that alerts run: a program and its arguments"))
         self.hook.setAccessibleName(_("Command of alerts"))
@@ -81,6 +86,7 @@ class AlertPanel(QFrame):
         layout.addWidget(self.usual)
         layout.addWidget(scroll, 1)
         layout.addWidget(self.notify)
+        layout.addWidget(self.notify_runs)
         layout.addLayout(below)
         layout.addWidget(self.told)
 
@@ -108,9 +114,10 @@ class AlertPanel(QFrame):
         self._scroll.setVisible(bool(plan.rules))
         self.rows.show_rules(plan.rules)
         self.notify.setChecked(plan.notify)
+        self.notify_runs.setChecked(plan.notify_runs)
         if not self.hook.hasFocus():
             self.hook.setText(shlex.join(plan.hook))
-        for widget in (self.usual, self.rows, self.notify, self.hook, self.trial):
+        for widget in (self.usual, self.rows, self.notify, self.notify_runs, self.hook, self.trial):
             widget.setEnabled(self._desk.acting)
         self._tell()
 
