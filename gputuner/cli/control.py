@@ -136,7 +136,11 @@ def set_value(
         if total is not None:
             from gputuner.cli.control_total import share_out
 
-            return share_out(output, options, control, _chosen(control.show(), options.gpu), total, asked)
+            def now() -> tuple[CardInfo, ...]:
+                with context.setup(options, experiment=True) as setup:
+                    return setup.cards()
+
+            return share_out(output, options, control, _chosen(control.show(), options.gpu), total, asked, now)
         card = _one(control.show(), options.gpu)
         state = card.state(setting)
         check(state, wanted)

@@ -12,7 +12,7 @@ from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.devices.control_checks import check
 from gputuner.language import control as words
-from gputuner.language import numbers
+from gputuner.language import numbers, sentences
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
 from gputuner.model.control import CONFIRM_S, Applied, CardControl, Setting, same
@@ -20,9 +20,12 @@ from gputuner.model.errors import GputunerError, UsageError
 
 if TYPE_CHECKING:
     from gputuner.analysis.total_power import CardRange, Split
+    from gputuner.assembly.total_power import Identities, Outdated
     from gputuner.devices.control_client import Control
 
 POWER = Setting.POWER_LIMIT
+UNANSWERED = ("control_helper_silent", "control_helper_gone")
+"""Where these are raised, what was asked for last may have been done."""
 SET_S = 5.0
 """Each card's setter may take so long before the last one is set and the question is asked."""
 
@@ -32,7 +35,8 @@ class _Sharing:
     """The cards, what their limits may be, and the split."""
 
     cards: tuple[CardControl, ...]
-    ranges: "list[CardRange]"
+    ranges: "tuple[CardRange, ...]"
+    outdated: "tuple[Outdated, ...]"
     split: "Split"
     total_w: float
 
@@ -43,14 +47,22 @@ class _Sharing:
 
 
 def share_out(
-    output: Output, options: Options, control: "Control", cards: Sequence[CardControl], total_w: float, asked: Asked
+    output: Output,
+    options: Options,
+    control: "Control",
+    cards: Sequence[CardControl],
+    total_w: float,
+    asked: Asked,
+    identities: "Identities" = tuple,
 ) -> int:
     """Split the total, tell it, set every card, confirm or put all back; the exit code.
+
+    ``identities`` gives the cards as they stand: a sweep of another driver or VBIOS is not used.
 
     Raises:
         GputunerError: refused before anything was set, or one card refused and what was set on others goes back.
     """
-    sharing = _shared(cards, total_w, options)
+    sharing = _shared(cards, total_w, options, identities)
     if not output.json or options.dry_run:
         _tell(output, options, sharing, done=options.dry_run)
     if options.dry_run:
@@ -65,7 +77,7 @@ def share_out(
     if asked.for_s is not None and changed:
         _hold(output, options, control, sharing.cards, asked.for_s)
     elif not ask or not changed or confirmed(output):
-        _keep_all(control, changed)
+        _keep_all(output, control, sharing.cards, changed)
         kept = True
     if output.json:
         body = _document(options, sharing)
@@ -80,7 +92,7 @@ def share_out(
     return 0
 
 
-def _shared(cards: Sequence[CardControl], total_w: float, options: Options) -> _Sharing:
+def _shared(cards: Sequence[CardControl], total_w: float, options: Options, identities: "Identities") -> _Sharing:
     """The split; every card was checked to take its part.
 
     Raises:
@@ -94,7 +106,8 @@ def _shared(cards: Sequence[CardControl], total_w: float, options: Options) -> _
         state = card.state(POWER)
         check(state, (1.0,) if state.low is None else (state.low,))
     origin = Origin.SIMULATED if options.simulate else Origin.MEASURED
-    ranges = ranges_of(cards, options.data_dir, origin)
+    shares = ranges_of(cards, options.data_dir, origin, identities)
+    ranges = shares.ranges
     least = least_total(ranges)
     if total_w < least:
         most = sum(each.whole[1] for each in ranges)
@@ -104,7 +117,7 @@ def _shared(cards: Sequence[CardControl], total_w: float, options: Options) -> _
     found = split(ranges, total_w)
     for card, watts in zip(cards, found.watts, strict=True):
         check(card.state(POWER), (float(watts),))
-    return _Sharing(cards=tuple(cards), ranges=ranges, split=found, total_w=total_w)
+    return _Sharing(cards=tuple(cards), ranges=ranges, outdated=shares.outdated, split=found, total_w=total_w)
 
 
 def _set_all(output: Output, control: "Control", sharing: _Sharing, hold_s: float | None) -> list[Applied]:
@@ -127,22 +140,61 @@ def _set_all(output: Output, control: "Control", sharing: _Sharing, hold_s: floa
     return applied
 
 
-def _keep_all(control: "Control", changed: Sequence[Applied]) -> None:
-    """Let all of them last; where one cannot, those that were kept before it get back what they had.
+def _keep_all(output: Output, control: "Control", cards: Sequence[CardControl], changed: Sequence[Applied]) -> None:
+    """Let all of them last; where one cannot, or on Ctrl-C, those that were kept before get back what they had.
+
+    What is not kept goes back by itself when the control is closed; a card that could not be put back is named.
 
     Raises:
         GputunerError: of the card that could not be kept.
+        KeyboardInterrupt: of the user, after all were put back.
     """
     kept: list[Applied] = []
-    for each in changed:
-        try:
+    try:
+        for each in changed:
+            kept.append(each)  # noticed first: Ctrl-C may come between the change and its answer
             control.keep(each.card, POWER)
-        except GputunerError:
-            for done in reversed(kept):
-                control.set(done.card, POWER, done.found, may_forget=True)
-                control.keep(done.card, POWER)
-            raise
-        kept.append(each)
+    except GputunerError as err:
+        _put_back(output, control, cards, kept if err.code in UNANSWERED else kept[:-1])
+        raise
+    except KeyboardInterrupt:
+        _put_back(output, control, cards, kept)
+        raise
+
+
+def _put_back(output: Output, control: "Control", cards: Sequence[CardControl], kept: Sequence[Applied]) -> None:
+    """Give cards what they had, the last first; none is left out because another refused, and those are named."""
+    from gputuner.cli.running import undisturbed
+
+    names = {card.uuid: f"[{card.index}] {card.name}" for card in cards}
+    silent: GputunerError | None = None
+    with undisturbed():
+        for done in reversed(kept):
+            failed = silent or _given_back(control, done)
+            if failed is None:
+                continue
+            if failed.code in UNANSWERED:  # nor will it answer for the next one
+                silent = failed
+            told = _("{card} may stay at {new}: it could not be put back to {old}. {why} Do it by hand: {command}")
+            output.warn(
+                told.format(
+                    card=names.get(done.card, done.card),
+                    new=words.value_text(POWER, done.written),
+                    old=words.value_text(POWER, done.found),
+                    why=sentences.error(failed),
+                    command=f"gputuner --cli control set {word_of(POWER)} {done.found[0]:g} --gpu {done.card}",
+                )
+            )
+
+
+def _given_back(control: "Control", done: Applied) -> GputunerError | None:
+    """Let a card keep what it had; why it could not."""
+    try:
+        control.set(done.card, POWER, done.found, may_forget=True)
+        control.keep(done.card, POWER)
+    except GputunerError as err:
+        return err
+    return None
 
 
 def _hold(output: Output, options: Options, control: "Control", cards: Sequence[CardControl], for_s: float) -> None:
@@ -180,12 +232,65 @@ def _tell(output: Output, options: Options, sharing: _Sharing, *, done: bool) ->
     output.line(spoken.format(sum=_watts(sharing.split.total_w), total=total, n=len(sharing.cards)))
     if sharing.total_w >= sum(each.whole[1] for each in sharing.ranges):
         output.line(_("So much never binds: with it every card has its default limit."))
-    rate, even = sharing.split.rate, sharing.split.rate_in_proportion
-    if rate is not None and even:
-        told = _("By the measured curves {gain} in summed relative rate against a split by default limits.")
-        output.line(told.format(gain=numbers.signed_percent(rate / even - 1.0)))
+    for told in (*_gain_words(sharing.split), *_sweep_words(sharing)):
+        output.line(told)
     if done:
         output.line(_("Nothing was changed."))
+
+
+def _gain_words(split: "Split") -> list[str]:
+    """What the curves gain against a split by default limits; nothing is claimed that chance may have made."""
+    if not split.by_curves:
+        return []
+    gain = split.gain
+    if gain is None:
+        return [
+            _("What the measured curves gain against a split by default limits is not known: it reaches past them.")
+        ]
+    if gain.low == gain.high == 0.0:
+        return [_("By the measured curves a split by default limits is as good as any.")]
+    share = {name: _per_cent(value) for name, value in (("gain", gain.value), ("low", gain.low), ("high", gain.high))}
+    if not gain.shown:
+        told = _("By the measured curves about the same as a split by default limits ({low} to {high}).")
+        return [told.format(**share)]
+    if split.unit:
+        told = _("By the measured curves {gain} ({low} to {high}) more {unit} in all than split by default limits.")
+        return [told.format(**share, unit=split.unit)]
+    told = _(
+        "By the measured curves {gain} ({low} to {high}) in summed relative rate against a split by default limits."
+    )
+    return [told.format(**share)]
+
+
+def _per_cent(fraction: float) -> str:
+    return f"{100 * fraction + 0.0:+.1f} %"
+
+
+def _sweep_words(sharing: _Sharing) -> list[str]:
+    """What is to be known of the sweeps: of different loads, or no longer used."""
+    lines: list[str] = []
+    if sharing.split.by_curves and not sharing.split.unit:
+        lines.append(
+            _(
+                "The sweeps are not of one load in one unit, so their rates do not add up: a per cent of a card's own "
+                "best is traded for a per cent of another card's."
+            )
+        )
+    names = {card.uuid: f"[{card.index}] {card.name}" for card in sharing.cards}
+    for old in sharing.outdated:
+        told = _("{card}: sweep {session} is not used, {what} was {then} and is {now}. Measure again: {command}")
+        command = f"gputuner --cli power --gpu {old.card}"
+        lines.append(
+            told.format(
+                card=names[old.card],
+                session=old.session,
+                what=_("the driver") if old.what == "driver" else old.what,
+                then=old.then,
+                now=old.now,
+                command=command,
+            )
+        )
+    return lines
 
 
 def _curve_words(each: "CardRange") -> str:
@@ -236,6 +341,19 @@ def _body(sharing: _Sharing) -> document.Json:
         ],
         "rate": split.rate,
         "rate_in_proportion": split.rate_in_proportion,
+        "rate_unit": split.unit or None,
+        "gain": None
+        if split.gain is None
+        else {
+            "value": split.gain.value,
+            "low": split.gain.low,
+            "high": split.gain.high,
+            "shown": split.gain.shown,
+        },
+        "outdated": [
+            {"card": old.card, "session": old.session, "what": old.what, "then": old.then, "now": old.now}
+            for old in sharing.outdated
+        ],
     }
 
 

@@ -263,7 +263,7 @@ class HelperControl:
             self._answers.put(None)
             raise self._gone()
         error = answer.get("error")
-        if isinstance(error, dict):
+        if isinstance(error, dict) and answer.get("id") in (None, self._number):  # not of a request given up by Ctrl-C
             raise _raised(cast("dict[str, Any]", error))
         return answer
 

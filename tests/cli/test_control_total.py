@@ -1,6 +1,7 @@
 """``control set total-power``: exactly what is written on several cards of the fake NVML, and that all goes back."""
 
 import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,14 @@ import pytest
 from gputuner.assembly.control import simulated_control
 from gputuner.cli.app import main
 from gputuner.cli.control_total import _keep_all
+from gputuner.cli.output import Output
+from gputuner.devices.control_client import HelperControl
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
 from gputuner.model.control import Setting
 from gputuner.model.errors import DeviceError
 from gputuner.model.events import PointMeasured, RunFinished
 from gputuner.model.points import Conditions, Point
+from gputuner.model.readings import Reading
 from tests.devices.control_bench import GPU, OTHER, HelperBench, machine
 from tests.fake_nvml.fixtures import FakeNvml
 from tests.fake_nvml.scenario import NOT_SUPPORTED, Scenario, error, settable
@@ -158,9 +162,16 @@ def test_more_than_all_defaults_never_binds(there: Machine) -> None:
     assert "1350 W of 9000 W" in out
 
 
-def sweep(folder: Path, uuid: str, run_id: str, rates: Callable[[float], float], caps: list[float]) -> None:
+def sweep(
+    folder: Path,
+    uuid: str,
+    run_id: str,
+    rates: Callable[[float], float],
+    caps: list[float],
+    readings: dict[str, Reading] | None = None,
+) -> None:
     """A stored power sweep of two visits of each cap."""
-    card = replace(streams.card(uuid), readings={})
+    card = replace(streams.card(uuid), readings=readings or {})
     begun = streams.started(run_id=run_id, experiment="power", cards=(card,))
     points = [
         Point(
@@ -184,7 +195,7 @@ def sweep(folder: Path, uuid: str, run_id: str, rates: Callable[[float], float],
 def test_measured_curves_decide_and_cards_without_one_keep_their_part(there: Machine) -> None:
     """One card gains up to 250 W only, the other to the end: by default limits the first would get too much."""
     sweep(there.folder, GPU, "20261130-100000-power-aaaa", lambda cap: min(cap, 250.0), [200.0, 250.0, 300.0, 700.0])
-    sweep(there.folder, OTHER, "20261130-110000-power-bbbb", lambda cap: cap, [100.0, 200.0, 350.0])
+    sweep(there.folder, OTHER, "20261130-110000-power-bbbb", lambda cap: 0.9 * cap, [100.0, 200.0, 350.0])
     code, out, _ = there("set", "total-power", "750", "--dry-run", "--json")
     assert code == 0
     told = json.loads(out)["control"]
@@ -193,12 +204,97 @@ def test_measured_curves_decide_and_cards_without_one_keep_their_part(there: Mac
     assert third["watts"] == 167, "of 389, 194 and 167 W in proportion"
     assert first["watts"] == pytest.approx(250, abs=3), "where its curve bends"
     assert first["watts"] + second["watts"] == 583
-    assert told["rate"] > told["rate_in_proportion"]
+    assert (told["rate"], told["rate_unit"]) == (pytest.approx(250 + 0.9 * 333, abs=3), "samples/s")
+    assert told["rate_in_proportion"] == pytest.approx(250 + 0.9 * 194, abs=3)
+    assert told["gain"]["shown"]
+    assert told["gain"]["low"] <= told["gain"]["value"] <= told["gain"]["high"]
+    out = " ".join(there("set", "total-power", "750", "--dry-run")[1].split())
+    assert "more samples/s in all than split by default limits" in out
     assert first["session"] == "20261130-100000-power-aaaa"
     assert there("set", "total-power", "750", "--yes")[0] == 0
     assert there.writes == [
         wrote(0, first["watts"]), wrote(2, third["watts"]), wrote(1, second["watts"])
     ]  # fmt: skip
+
+
+def test_a_sweep_of_another_driver_is_not_used(there: Machine) -> None:
+    """The fake library tells driver 550.54.14."""
+    old = {"driver": Reading(value="535.1")}
+    for uuid, run_id in ((GPU, "20261130-100000-power-aaaa"), (OTHER, "20261130-110000-power-bbbb")):
+        sweep(there.folder, uuid, run_id, lambda cap: min(cap, 250.0), [100.0, 200.0, 250.0, 700.0], readings=old)
+    out = " ".join(there("set", "total-power", "750", "--dry-run")[1].split())
+    assert "20261130-100000-power-aaaa is not used, the driver was 535.1 and is 550.54.14" in out
+    assert f"gputuner --cli power --gpu {OTHER}" in out
+    assert "By the measured curves" not in out
+    assert there.writes == []
+
+
+def taken_at_the_question(there: Machine, patch: pytest.MonkeyPatch) -> None:
+    """Another program sets the third card of the keeping while the question stands, so that it is held no more."""
+
+    def meddled(_output: Output) -> bool:
+        there.bench.fake.meddle("nvmlDeviceGetPowerManagementLimit", 320_000, 0)
+        return True
+
+    patch.setattr("gputuner.cli.control_setting._interactive", lambda: True)
+    patch.setattr("gputuner.cli.control_total.confirmed", meddled)
+
+
+def test_where_one_cannot_be_kept_the_kept_ones_go_back(there: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken_at_the_question(there, monkeypatch)
+    code, _, err = there("set", "total-power", "900")
+    assert code == 7, err
+    assert there.writes == [wrote(1, 233), wrote(2, 200), wrote(0, 467), wrote(2, 250), wrote(1, 350)]
+    assert "by hand" not in err
+
+
+def test_a_card_that_cannot_be_put_back_is_named_and_hides_no_other(
+    there: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three cards the last cannot be kept, and of the two kept ones the driver refuses the first to go back."""
+    there.has(cards(nvmlDeviceSetPowerManagementLimit={"sequence": [0, error("UNKNOWN")]}))
+    taken_at_the_question(there, monkeypatch)
+    code, _, err = there("set", "total-power", "900")
+    assert code == 7
+    assert there.writes == [wrote(1, 233), wrote(2, 200), wrote(0, 467), wrote(2, 250, 999), wrote(1, 350)]
+    third = "GPU-00000002-aaaa-bbbb-cccc-000000000002"
+    assert f"control set power-limit 250 --gpu {third}" in err
+    assert err.count("by hand") == 1
+    assert [(entry.setting, entry.kept) for entry in there.bench.entries()] == [(Setting.POWER_LIMIT, True)]
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_ctrl_c_between_two_keeps_takes_the_kept_one_back(
+    there: Machine, monkeypatch: pytest.MonkeyPatch, answered: bool
+) -> None:
+    """Also one that the helper kept without its answer being read."""
+    kept: list[str] = []
+    keep = HelperControl.keep
+
+    def interrupted(control: HelperControl, card: str, setting: Setting) -> None:
+        kept.append(card)
+        if len(kept) != 2:
+            keep(control, card, setting)
+            return
+        if answered:
+            raise KeyboardInterrupt
+        monkeypatch.setattr(control, "_answer", stopped)
+        try:
+            keep(control, card, setting)
+        finally:
+            monkeypatch.undo()
+
+    def stopped(_within_s: float) -> dict[str, object]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(HelperControl, "keep", interrupted)
+    code, _, err = there("set", "total-power", "900", "--yes")
+    assert code == 130
+    made = [wrote(1, 233), wrote(2, 200), wrote(0, 467)]
+    assert there.writes[:3] == made
+    assert sorted(there.writes[3:]) == [wrote(0, 500), wrote(1, 350), wrote(2, 250)]
+    assert "by hand" not in err
+    assert not any(entry.kept for entry in there.bench.entries())
 
 
 def test_simulated_cards_share_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -240,7 +336,7 @@ def test_a_card_that_cannot_be_kept_takes_the_others_back() -> None:
     control.set(second, Setting.POWER_LIMIT, (250.0,), for_s=1.0)
     control.wait(3.0)  # its time is over before it is kept
     with pytest.raises(DeviceError) as refused:
-        _keep_all(control, applied)
+        _keep_all(Output(out=sys.stdout, err=sys.stderr), control, control.show(), applied)
     assert refused.value.code == "control_not_held"
     stands = {card.uuid: card.state(Setting.POWER_LIMIT) for card in control.show()}
     assert (stands[first].now, stands[first].found) == ((400.0,), (450.0,))
