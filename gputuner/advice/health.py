@@ -4,6 +4,7 @@ from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import make
 from gputuner.advice.questions import command
 from gputuner.analysis.health import ALARMING, verdict
+from gputuner.analysis.health_heat import HeldByHeat, held_by_heat
 from gputuner.analysis.region_rates import SlowArea, slow_areas
 from gputuner.analysis.vram import beyond_donor
 from gputuner.model.advice import Advice, Confidence, Question
@@ -15,6 +16,10 @@ GRAVE, WORTH, KNOWN = 60.0, 20.0, 1.0
 """Importance, in per cent, of what has no gain in rate."""
 ENOUGH = 0.9
 """Share of the VRAM below which a test says too little of it."""
+MOSTLY = 0.5
+"""Share of the time in the thermal limit from which on it is a finding also where no pass was free to compare with."""
+LONGER_MINUTES = 20
+"""What a test takes whose passes under heat were too few to tell what the heat takes."""
 
 
 def is_health(evidence: Evidence) -> bool:
@@ -24,8 +29,10 @@ def is_health(evidence: Evidence) -> bool:
 
 def health_rules(evidence: Evidence) -> list[Advice]:
     """All advice of a health test."""
+    heat = _heat(evidence)
     found = [*_memory(evidence), *_compute(evidence), *_counters(evidence), *_identity(evidence)]
-    sound = verdict(evidence.points) == "pass" and not _slow_areas(evidence)
+    found += _memory_heat(evidence, heat)
+    sound = verdict(evidence.points) == "pass" and not _slow_areas(evidence) and heat is None
     return found if found or not sound else _sound(evidence)
 
 
@@ -48,6 +55,14 @@ def health_questions(evidence: Evidence) -> tuple[Question, ...]:
     if told == "pass" and slow and not card.is_cpu:
         params = {"bytes": sum(area.bytes for area in slow), "offset": slow[0].offset_bytes}
         found.append(Question(id="health_slow", card=card.uuid, command=command(card, words), params=params))
+    heat = _heat(evidence)
+    if heat is not None and not _memory_heat(evidence, heat):
+        params = {"seconds": heat.seconds}
+        if heat.core_c is not None:
+            params["core_c"] = heat.core_c
+        identity = "health_memory_heat" if heat.cause == "memory" else "health_heat"
+        again = command(card, f"{HEALTH} --minutes {LONGER_MINUTES}" if heat.cause == "memory" else "cooling")
+        found.append(Question(id=identity, card=card.uuid, command=again, params=params))
     if told == "pass" and "--burn-in" not in words and not card.is_cpu:
         longer = command(card, words.replace(HEALTH, f"{HEALTH} --burn-in", 1))
         found.append(Question(id="health_longer", card=card.uuid, command=longer))
@@ -59,6 +74,42 @@ def _slow_areas(evidence: Evidence) -> tuple[SlowArea, ...]:
     blocks = evidence.of("vram_block_rate")
     rates = sorted((int(block.params["offset_bytes"]), block.value) for block in blocks)
     return slow_areas(rates, max((int(block.params["bytes"]) for block in blocks), default=0))
+
+
+def _heat(evidence: Evidence) -> HeldByHeat | None:
+    """What heat held back; None also where a processor was tested."""
+    card = evidence.card
+    if card.is_cpu:
+        return None
+    return held_by_heat(
+        evidence.points,
+        target_c=card.number("target_c"),
+        slowdown_c=card.number("slowdown_c"),
+        memory_limit_c=card.number("memory_max_c"),
+    )
+
+
+def _memory_heat(evidence: Evidence, heat: HeldByHeat | None) -> list[Advice]:
+    """``health.memory_heat``: heat holds the memory's passes back while the core is cool.
+
+    A degree is told only where the memory has a sensor of its own; without one the cause is a conclusion (methods §7).
+    """
+    shares = heat.shares if heat is not None and heat.cause == "memory" else None
+    if heat is None or shares is None or shares.low is None or shares.high is None:
+        return []
+    params: dict[str, Scalar] = {"seconds": heat.seconds, "passes": len(heat.points)}
+    params |= {"share": shares.value, "share_low": shares.low, "share_high": shares.high}
+    lost = heat.lost
+    slower = lost is not None and lost.low is not None and lost.low > 0.0
+    if lost is not None and lost.low is not None and lost.high is not None and slower:
+        params |= {"lost": lost.value, "lost_low": lost.low, "lost_high": lost.high}
+    if not slower and shares.low < MOSTLY:
+        return []
+    card = evidence.card
+    told = (("core_c", heat.core_c), ("memory_c", heat.memory_c), ("target_c", card.number("target_c")))
+    params |= {name: value for name, value in told if value is not None}
+    sure = Confidence.MODEL if heat.memory_c is None else Confidence.MEASURED
+    return [make("health.memory_heat", card.uuid, params, heat.points[:6], confidence=sure, weight=WORTH)]
 
 
 def _memory(evidence: Evidence) -> list[Advice]:

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from gputuner.analysis.identity import BUS_HIGH, BUS_LOW, L2_HIGH, L2_LOW, POWER_HIGH, POWER_LOW
 from gputuner.language.advice_form import AdviceWords
-from gputuner.language.numbers import value
+from gputuner.language.numbers import MISSING, number, scale, value
 from gputuner.language.tables import Table
 from gputuner.language.words import N_, NN_, _
 from gputuner.model.points import Point
@@ -151,6 +152,26 @@ ADVICE: dict[str, AdviceWords] = {
             N_("At its data rate that is a bus of about {bus_bits} bits."),
         ),
     ),
+    "health.memory_heat": AdviceWords(
+        title=N_("Hot memory probably holds the card back, though the core is cool"),
+        action=N_(
+            "Check the thermal pads of the memory, those on the back and the backplate too, and the air over the back; "
+            "until then a lower power limit helps. Then test again."
+        ),
+        why=(
+            N_(
+                "The software thermal limit held the card back for {seconds:s}, in {passes} passes: {share:fraction} "
+                "of their time ({share_low:fraction} to {share_high:fraction})."
+            ),
+            N_("The core was at {core_c:degC} at most."),
+            N_("The target of the core is {target_c:degC}."),
+            N_("The memory was at {memory_c:degC}."),
+            N_(
+                "Passes that it held back were {lost:fraction} slower ({lost_low:fraction} to {lost_high:fraction}) "
+                "than the same passes without a limit."
+            ),
+        ),
+    ),
     "health.sound": AdviceWords(
         title=N_("No fault was found"),
         action=N_("Nothing to do; repeat the test after a change to cooler, pads or clocks."),
@@ -175,6 +196,11 @@ QUESTIONS: dict[str, str] = {
     "health_slow": N_(
         "Is {bytes:bytes} of the VRAM, from {offset:bytes} on, always read slower than the rest? A second test tells."
     ),
+    "health_memory_heat": N_(
+        "For {seconds:s} heat held the card back though the core was cool ({core_c:degC}): is it the memory, and how "
+        "much does it take? A longer test tells."
+    ),
+    "health_heat": N_("For {seconds:s} of the test heat held the card back: is it the cooler?"),
     "health_again": N_("A part of the test did not run to its end; repeat it."),
 }
 VERDICTS: dict[str, str] = {
@@ -231,7 +257,15 @@ OUTCOMES: dict[str, str] = {
     "lost": N_("card or worker lost"),
     "wrong_result": N_("wrong result"),
 }
-_UNITS = {"memory": "MiB", "bus_width": "B/s", "l2": "bytes", "l2_step": "bytes", "power": "W"}
+_UNITS = {"memory": "bytes", "bus_width": "B/s", "l2": "bytes", "l2_step": "bytes", "power": "W"}
+ALLOWED: dict[str, tuple[float, float]] = {
+    "bus_width": (BUS_LOW, BUS_HIGH),
+    "l2_step": (L2_LOW, L2_HIGH),
+    "power": (POWER_LOW, POWER_HIGH),
+}
+"""What of the sheet's value still agrees, as fractions of it."""
+AT_MOST = ("pcie_generation", "pcie_width")
+"""Checks that agree with less than the sheet says: a slot may have less."""
 
 
 def verdict(name: str) -> str:
@@ -272,7 +306,7 @@ def memory_table(points: Sequence[Point]) -> Table:
         )
         for (name, heat), own in groups.items()
     ]
-    headers = (_("pass"), _("card is"), _("passes"), _("tested"), _("rate"), _("wrong words"))
+    headers = (_("pass"), _("card is"), _("passes"), _("tested"), _("write and read"), _("wrong words"))
     return Table(headers=headers, rows=tuple(rows), right=(2, 3, 4, 5))
 
 
@@ -296,19 +330,19 @@ def burn_table(points: Sequence[Point]) -> Table:
 
 
 def identity_table(points: Sequence[Point]) -> Table:
-    """Every check that could be made: seen, by the sheet, verdict."""
+    """Every check that could be made: seen, by the sheet, what of that still agrees, where from, verdict."""
     rows = [
         (
             _(CHECKS[str(p.params["check"])]),
-            _shown(p, "seen"),
-            _shown(p, "expected"),
+            *_compared(p),
             _(SOURCES[str(p.params["source"])]),
             _("agrees") if p.value else _("differs"),
         )
         for p in points
         if p.metric == "identity_check"
     ]
-    return Table(headers=(_("check"), _("seen"), _("sheet"), _("from"), _("verdict")), rows=tuple(rows))
+    headers = (_("check"), _("seen"), _("sheet"), _("allowed"), _("from"), _("verdict"))
+    return Table(headers=headers, rows=tuple(rows), wraps=(0, 1, 2))
 
 
 def stages_table(points: Sequence[Point]) -> Table:
@@ -353,13 +387,24 @@ def memory_lines(points: Sequence[Point]) -> list[str]:
     return told
 
 
-def _shown(point: Point, name: str) -> str:
-    if name not in point.extra:
-        return ""
-    told = point.extra[name]
+def _compared(point: Point) -> tuple[str, str, str]:
+    """What was seen and what the sheet says, in one unit, and how far apart they may be."""
     check = str(point.params["check"])
-    if isinstance(told, str):
-        return told
+    told = [point.extra.get(name) for name in ("seen", "expected")]
+    figures = [float(each) for each in told if isinstance(each, int | float)]
+    if not figures or len(figures) < len(told):
+        return (*(MISSING if each is None else str(each) for each in told), MISSING)  # type: ignore[return-value]
     if check == "memory":
-        return value(float(told) * 2**20, "bytes")
-    return value(told, _UNITS.get(check, ""))
+        figures = [each * 2**20 for each in figures]
+    factor, label = scale(min(figures), _UNITS.get(check, ""))
+    seen, sheet = (f"{number(each / factor)} {label}".rstrip() for each in figures)
+    return seen, sheet, _allowed(check)
+
+
+def _allowed(check: str) -> str:
+    if check in AT_MOST:
+        return _("at most")
+    if check not in ALLOWED:
+        return MISSING
+    low, high = (number(100.0 * each) for each in ALLOWED[check])
+    return _("{low} to {high} %").format(low=low, high=high)

@@ -10,9 +10,11 @@ from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
 from gputuner.experiments.health import Health
 from gputuner.experiments.health_stages import BURN_IN, KEEP_SHARE, USUAL
+from gputuner.model.advice import Confidence
 from gputuner.model.errors import UsageError
 from gputuner.model.events import AdviceGiven, Event, Outcome, PointMeasured, RunFinished, Warned
 from gputuner.model.points import Point
+from gputuner.model.quantities import Limiter
 from tests.engine.rig import Simulated
 
 Start = Callable[..., Simulated]
@@ -179,3 +181,24 @@ def test_what_cannot_be_meant_is_refused():
         with pytest.raises(UsageError) as refused:
             Health(minutes=minutes)
         assert refused.value.code == "minutes_out_of_range"
+
+
+def test_hot_memory_under_a_cool_core_is_told_where_no_sensor_sees_it(started: Start):
+    events = started(card="rtx-4090-48g").run(Health(minutes=8.0))
+    assert verdict(points(events)) == "pass"
+    (told,) = [a for e in events if isinstance(e, AdviceGiven) for a in e.advice]
+    assert told.id == "health.memory_heat"
+    assert told.confidence is Confidence.MODEL
+    assert "memory_c" not in told.params, "never a degree without a sensor"
+    assert float(told.params["core_c"]) < float(told.params["target_c"]) - 5.0
+    assert 0.0 < float(told.params["lost_low"]) < float(told.params["lost"]) < float(told.params["lost_high"]) < 0.3
+    proof = [p for p in points(events) if p.id in told.evidence]
+    assert all(p.params["heat"] == "hot" and p.conditions.limited_s[Limiter.THERMAL_SOFTWARE] > 0 for p in proof)
+
+
+def test_a_card_whose_memory_has_a_sensor_that_stays_cool_gets_no_such_advice(started: Start):
+    events = started(card="h200-sxm").run(Health(minutes=3.0))
+    seen = [p.conditions.memory_temperature_end_c for p in of(events, "vram_errors") if p.params["heat"] == "hot"]
+    assert all(degrees is not None and degrees < 85.0 for degrees in seen)
+    assert advice(events).keys() == {"health.sound"}
+    assert not asked(events) & {"health_memory_heat", "health_heat"}
