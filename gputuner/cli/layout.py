@@ -19,6 +19,10 @@ LEAST_TEXT = 12
 _PARTS = re.compile(r"[!-~]+[，。；：、）？]?\s*|.[，。；：、）？]?\s*")
 """What a line may not be broken within: a word, or one wide character, each with the mark that follows it."""
 
+_WORDS = re.compile(r"\S+\s*")
+WHOLE_HEADER = 12
+"""A word of a header up to so many columns is not broken, in Chinese either, where no blank tells words apart."""
+
 Row = Sequence[str]
 
 
@@ -48,14 +52,19 @@ def wrapped_lines(text: str, room: int) -> list[str]:
     """``text`` in lines of ``room`` columns. Wide characters may break anywhere but before their marks."""
     if width(text) == len(text):
         return textwrap.wrap(text, room, break_long_words=False, break_on_hyphens=False) or [""]
+    return _joined(_PARTS.findall(text), room)
+
+
+def _joined(parts: Sequence[str], room: int) -> list[str]:
+    """Parts in lines of ``room`` columns, none of them broken."""
     lines: list[str] = []
     line = ""
-    for part in _PARTS.findall(text):
+    for part in parts:
         if line and width(line + part.rstrip()) > room:
             lines.append(line.rstrip())
             line = ""
         line += part
-    return [*lines, line]
+    return [*lines, line.rstrip()]
 
 
 def drawn(
@@ -82,7 +91,7 @@ def drawn(
         if (widths := _fitted(headers, rows, kept, room, wraps)) is None:
             continue
         inner = [new for new, old in enumerate(kept) if old in right]
-        head = _lines([headers[i] for i in kept], widths, inner)
+        head = _lines([headers[i] for i in kept], widths, inner, heading=True)
         rule = "─" * (sum(widths) + GAP * (len(kept) - 1))
         body = [line for row in rows for line in _lines([row[i] for i in kept], widths, inner)]
         return Drawn(lines=(*head, rule, *body), head=len(head), left_out=tuple(headers[i] for i in sorted(gone)))
@@ -111,7 +120,7 @@ def _fitted(
     if sum(whole) <= left:
         return whole
     least = [
-        max(_longest_word(headers[old]), min(body[new], _least_text(rows, old)) if old in wraps else body[new])
+        max(_longest_of_header(headers[old]), min(body[new], _least_text(rows, old)) if old in wraps else body[new])
         for new, old in enumerate(kept)
     ]
     if sum(least) > left:
@@ -133,10 +142,25 @@ def _longest_word(text: str) -> int:
     return max((width(word.rstrip()) for word in words), default=0)
 
 
-def _lines(row: Row, widths: Sequence[int], right: Sequence[int]) -> list[str]:
+def _longest_of_header(text: str) -> int:
+    return max((width(part.rstrip()) for part in _header_parts(text)), default=0)
+
+
+def _header_parts(text: str) -> list[str]:
+    """What a header's line may not be broken within: words up to a length, and the parts of longer ones."""
+    words = _WORDS.findall(text)
+    return [
+        part
+        for word in words
+        for part in ([word] if width(word.rstrip()) <= WHOLE_HEADER or word.isascii() else _PARTS.findall(word))
+    ]
+
+
+def _lines(row: Row, widths: Sequence[int], right: Sequence[int], *, heading: bool = False) -> list[str]:
     """One row in as many lines as its longest cell takes."""
     cells = [
-        [cell] if width(cell) <= room else wrapped_lines(cell, room) for cell, room in zip(row, widths, strict=True)
+        [cell] if width(cell) <= room else _joined(_header_parts(cell), room) if heading else wrapped_lines(cell, room)
+        for cell, room in zip(row, widths, strict=True)
     ]
     high = max(len(cell) for cell in cells)
     padded = [cell + [""] * (high - len(cell)) for cell in cells]

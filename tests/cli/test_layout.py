@@ -58,3 +58,12 @@ def test_wide_characters_break_anywhere_but_before_their_marks():
 def test_rows_on_a_wide_terminal_are_those_of_a_pipe(rows):
     table = drawn(("a", "b"), rows, 200)
     assert [table.lines[0], *table.lines[2:]] == columns([("a", "b"), *rows])
+
+
+def test_no_header_is_broken_inside_a_word():
+    """In Chinese no blank tells words apart; a header up to six characters stays whole as an English word does."""
+    headers = ("显存占用", "measured rate", "结论 说明")
+    table = drawn(headers, [("1", "2", "3")], 24)
+    assert table.head > 1, "the header is wrapped"
+    head = " ".join(table.lines[: table.head]).split()
+    assert sorted(head) == sorted(word for header in headers for word in header.split())
