@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.fake_nvml.fixtures import fake_nvml, fake_nvml_folder
 from tests.left_behind import pytest_runtest_protocol
 
 __all__ = ["fake_nvml", "fake_nvml_folder", "open_path", "pytest_runtest_protocol"]
+
+settings.register_profile("loaded machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("loaded machine")  # how long examples take says how busy the machine is
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def _draw_alerts(window: MainWindow, draw: Callable[[str], None]) -> None:
         Sample(card=uuid, t_ns=0, values={Quantity.CORE_TEMPERATURE_C: core}) for uuid, core in seen.items()
     )
     with desk.rehearsal(AlertPlan(rules=(raised, *DEFAULT_RULES[1:])), Tick(t_ns=0, samples=samples)):
-        wait_until(lambda: window.centralWidget().width() > 0.9 * window.width(), CALL_LIMIT_S)
+        wait_until(lambda: window.stack.width() > 0.7 * window.width(), CALL_LIMIT_S)
         window.monitor.refresh()
         window.open_alerts()
         draw("alerts")

@@ -24,7 +24,9 @@ def test_jobs_wait_in_the_order_of_priority_then_of_arrival(queue):
     assert order(queue.store) == [ids[1], ids[4], ids[0], ids[2], ids[3]]
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(moves=st.lists(st.tuples(st.integers(0, 5), st.integers(-1, 5), st.booleans()), max_size=12))
 def test_moving_is_as_in_a_list(tmp_path_factory, moves):
     with JobStore(tmp_path_factory.mktemp("queue")) as store:

@@ -96,7 +96,7 @@ def test_one_too_large_is_not_read_whole(file: Path):
         load(file)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), st.lists, max_leaves=5), st.data())
 def test_whatever_stands_in_an_entry_is_understood_or_told(file: Path, value: object, data: st.DataObject):
     save_to = file.with_name("fuzzed.json")
