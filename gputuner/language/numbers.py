@@ -1,5 +1,6 @@
 """Figures for people: units, scales, significant digits. Inside the program values stay in SI-like units."""
 
+import re
 from math import floor, log10
 
 from gputuner.language.words import N_, _
@@ -31,6 +32,10 @@ _LABELS = {
     "": "",
     "1": "",
 }
+_BEFORE_UNIT = re.compile(
+    r"(?<=\d) (?=(?:%|°C|K/W|K|[KMG]?i?B|[kMGTP]?(?:B|FLOP|OP|T)/s|ms|µs|ns|s|min|h|d|W|kWh?|m?J|kJ|V|A|MHz|GHz|rpm"
+    r"|CFM|dB|samples|tokens|steps|秒|分|小时|天)(?![A-Za-z]))"
+)
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -134,6 +139,11 @@ def clock(seconds: float) -> str:
 def reading(entry: Reading | None) -> str:
     """The value of a reading with its unit, or a dash."""
     return MISSING if entry is None else value(entry.value, entry.unit)
+
+
+def bound(text: str) -> str:
+    """``text`` with no-break spaces between numbers and their units, for where lines are broken."""
+    return _BEFORE_UNIT.sub("\u00a0", text)
 
 
 def _joined(figure: str, label: str) -> str:

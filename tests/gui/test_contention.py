@@ -9,7 +9,9 @@ from PySide6.QtWidgets import QToolTip
 
 from gputuner.experiments.contention import Contend
 from gputuner.gui.pages.contention_result import contention_result
+from gputuner.gui.pages.contention_sensitivity import SensitivityPicture
 from gputuner.gui.picture_names import contention_titles
+from gputuner.gui.plots.bar_marks import Sign
 from gputuner.gui.plots.pair_matrix import PairCell, PairMatrix, PairTable
 from gputuner.gui.results_contention import cause_groups, claim_words, gain_groups, slowdown_groups
 from gputuner.gui.results_pairs import pair_markdown, pair_modes, pair_table, pressure_series, probed
@@ -39,6 +41,22 @@ def test_few_gains_stand_beside_both_baselines_and_many_have_a_mark(contention):
     many = gain_groups(contention.pair_points(), LIGHT)
     assert {row.mark for group in many for row in group.rows} == {1.2}
     assert len({row.top for group in many for row in group.rows}) == 1
+
+
+def test_a_gain_says_whether_it_pays(contention):
+    pair, jobs = (1.62, 1.31), (("resnet50", 16), ("edsr", 8))
+    for tuned, told, colour in (
+        (1.2, Sign.PAYS, LIGHT.blue), (1.5, Sign.PAYS_NOT, LIGHT.muted), (None, None, LIGHT.blue)
+    ):  # fmt: skip
+        row = gain_groups(contention.mix_points(jobs, pair, tuned=tuned), LIGHT)[0].rows[-1]
+        assert (row.signs, row.colour) == (() if told is None else (told,), colour)
+    spoilt = [replace(each, flags=(Flag.IMPLAUSIBLE,)) for each in contention.mix_points(jobs, pair)]
+    assert Sign.PAYS not in gain_groups(spoilt, LIGHT)[0].rows[-1].signs, "what does not hold is no verdict"
+
+
+def test_the_slowest_steps_do_not_read_as_a_slowdown(contention):
+    points = contention.mix_points((("resnet50", 16), ("edsr", 8)), (1.62, 1.31))
+    assert [row.note for row in slowdown_groups(points, LIGHT)[0].rows] == ["p95 +40\u00a0%"] * 2
 
 
 def test_a_figure_told_anew_counts_once(contention):
@@ -161,6 +179,9 @@ def test_every_cell_can_be_read(qtbot, theme):
         assert contrast(readable(text_on(ground), ground), ground) >= 4.5
     assert matrix.fill(7.5) == theme.vermilion.lower()
     assert matrix.fill(0.98) == matrix.fill(1.0)
+    before = matrix.fill(1.4)
+    matrix.show_table(PairTable(names=("a",), cells={(0, 0): PairCell(value=1.4)}))
+    assert matrix.fill(1.4) == before, "the same slowdown has the same colour in every run"
 
 
 def test_keys_go_from_cell_to_cell_and_tell_the_pair(qtbot, monkeypatch):
@@ -293,3 +314,18 @@ def test_a_doubtful_pair_is_marked(contention):
     assert all(cell.doubtful for cell in pair_table(spoilt, "processes").cells.values())
     assert not any(cell.doubtful for cell in pair_table(points, "processes").cells.values())
     assert gain_groups(spoilt, LIGHT)[0].rows[-1].note == "alone changed meanwhile"
+
+
+def test_curves_of_probes_have_their_ticks_where_the_probes_stood(qtbot, invented, contention):
+    picture = SensitivityPicture(LIGHT)
+    qtbot.addWidget(picture)
+    facts = RunFacts()
+    for event in contention.contend_events():
+        facts.take(event)
+    picture.show_points(facts.points)
+    stood = {dot.x for series in picture.suffers.series for dot in series.dots}
+    axis = picture.suffers.plot.getAxis("bottom")
+    assert {*stood, 0.0} == set(axis.wanted)
+    (_spacing, places) = axis.tickValues(0.0, 1.0, 600)[0]
+    assert set(places) == set(axis.wanted)
+    assert axis.tickStrings(sorted(places), 1.0, 1.0)[-1] == "100"

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.language.numbers import duration, grouped, interval, number, reading, scale, signed_percent, tick, value
+from gputuner.language.numbers import (
+    bound,
+    duration,
+    grouped,
+    interval,
+    number,
+    reading,
+    scale,
+    signed_percent,
+    tick,
+    value,
+)
 from gputuner.language.tried import percent
 from gputuner.model.readings import Reading, Reason
 
@@ -133,3 +144,17 @@ def test_what_rounds_to_nothing_has_no_minus():
 
 def test_ratios_have_two_decimals():
     assert [value(ratio, "x") for ratio in (1.0, 0.999, 1.7412, 12.5)] == ["1.00", "1.00", "1.74", "12.50"]
+
+
+@pytest.mark.parametrize(
+    ("text", "apart"),
+    [
+        ("draws 314 W of 450 W", "draws 314_W of 450_W"),
+        ("at 81.5 °C for 3 min 05 s", "at 81.5_°C for 3_min 05_s"),
+        ("90 % of 38.2 GiB at 1.2 TB/s", "90_% of 38.2_GiB at 1.2_TB/s"),
+        ("第 3 秒，2 小时", "第 3_秒，2_小时"),
+        ("2 cards at step 4 Why", "2 cards at step 4 Why"),
+    ],
+)
+def test_a_number_keeps_its_unit_in_its_line(text, apart):
+    assert bound(text) == apart.replace("_", "\u00a0")

@@ -114,5 +114,7 @@ class SensitivityPicture(QWidget):
         if not 0 <= index < len(self.probed):
             return
         of = self.probed[index]
-        self.suffers.show_series(self._curves("pressure_sensitivity", of))
-        self.exerts.show_series(self._curves("pressure_exerted", of))
+        for plot, metric in ((self.suffers, "pressure_sensitivity"), (self.exerts, "pressure_exerted")):
+            curves = self._curves(metric, of)
+            loads = {0.0, *(dot.x for series in curves for dot in series.dots)}
+            plot.show_series(curves, ticks=sorted(loads))

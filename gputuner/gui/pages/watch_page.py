@@ -2,14 +2,14 @@
 """The page at the end of a watched command: what bound it, shares of the time, evidence, and what was seen."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.results_watch import evidence_lines, page_pairs, part_groups, spent_of
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
-from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.labels import Wrapped, label
 from gputuner.language import watch
 from gputuner.language.words import _
 
@@ -70,7 +70,7 @@ class WatchedPage(PictureFrame):
             if widget is not None:
                 widget.deleteLater()
         for row, (name, told) in enumerate(pairs):
-            words = QLabel(told)
+            words = Wrapped(told)
             words.setWordWrap(True)
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._pairs.addWidget(label(name, "muted"), row, 0, Qt.AlignmentFlag.AlignTop)

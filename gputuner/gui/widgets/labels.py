@@ -5,10 +5,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
+from gputuner.language.numbers import bound
+
 
 def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
     """A label with a role of the style sheet."""
-    result = QLabel(text)
+    result = Wrapped(text) if wrap else QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     if role:
         result.setProperty("role", role)
@@ -18,6 +20,24 @@ def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
         policy.setHeightForWidth(True)
         result.setSizePolicy(policy)
     return result
+
+
+class Wrapped(QLabel):
+    """A label of several lines, of which none begins with the unit of the number before it."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._said = ""
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        """Show ``text``."""
+        self._said = text
+        super().setText(bound(text))
+
+    def text(self) -> str:
+        """What was said, as it was said."""
+        return self._said
 
 
 def card(role: str = "card") -> QFrame:
