@@ -27,7 +27,11 @@ def match_card(
     named = [card for card in cards if _plain(name) in {_plain(p) for p in card.nvml_name_patterns}]
     if not named:
         return CatalogMatch(
-            catalog_id=None, name=None, note=UNKNOWN_NAME, features=_features_by_capability(compute_capability)
+            catalog_id=None,
+            name=None,
+            note=UNKNOWN_NAME,
+            passive=_plain(name).startswith("tesla "),  # server boards; those with a fan are older than torch takes
+            features=_features_by_capability(compute_capability),
         )
     donor = next((card for card in named if not card.modded), named[0])
     fitting = [c for c in named if memory_total_bytes is not None and c.holds_memory(memory_total_bytes)]
@@ -55,6 +59,7 @@ def _unfit(donor: CardFacts, note: str, features: dict[str, Support] | None = No
         catalog_id=None,
         name=None,
         base_name=donor.name,
+        passive=donor.passive,
         note=note,
         architecture=donor.architecture if features is None else None,
         features=features_of(donor) if features is None else features,

@@ -120,3 +120,24 @@ def test_broken_files_are_named(tmp_path):
     with pytest.raises(StoreError) as caught:
         Catalog.read(cards, results)
     assert caught.value.params["card"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "total_mib", "passive"),
+    [
+        ("Tesla P40", 24576, True),
+        ("Tesla V100-PCIE-32GB", 32768, True),
+        ("NVIDIA L40S", 46068, True),
+        ("Tesla M40 24GB", 24576, True),
+        ("NVIDIA GeForce RTX 3090", 24576, False),
+        ("NVIDIA RTX A6000", 49140, False),
+        ("NVIDIA GeForce RTX 9990", 65536, False),
+    ],
+)
+def test_boards_without_a_fan_of_their_own_are_known(name, total_mib, passive):
+    """Facts on cooling: P40, V100, L40S … show no fan, or one stuck at 0 %; workstation and GeForce cards have one."""
+    assert CATALOG.match(name, total_mib * MIB, None, None).passive is passive
+
+
+def test_the_memorys_limit_comes_with_the_match():
+    assert CATALOG.match("Tesla V100-PCIE-32GB", 32768 * MIB, None, None).memory_limit_c == 85
