@@ -1,15 +1,17 @@
 """Pick the front end before anything heavy is imported: the window, ``--cli``, or the main of a child process."""
 
 import os
-import signal
 import sys
-from collections.abc import Sequence
-from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # loads nothing: Ctrl-C in these first milliseconds would show a traceback
+    from collections.abc import Sequence
+    from types import FrameType
 
 INTERRUPTED = 130
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: "Sequence[str] | None" = None) -> int:
     """Run the front end that ``argv`` asks for; returns the exit code."""
     try:
         return _front_end(list(sys.argv[1:] if argv is None else argv))
@@ -28,6 +30,8 @@ def _front_end(arguments: list[str]) -> int:
 
             code = cli(arguments[1:])
             if code == INTERRUPTED:
+                import signal
+
                 signal.signal(signal.SIGINT, _leave)
             return code
         case [("--collector" | "--worker" | "--commanded" | "--mps-keeper" | "--job" | "--helper") as child]:
@@ -49,6 +53,8 @@ def _child(kind: str, arguments: list[str]) -> int:
     """The main of one of our own child processes."""
     match kind:
         case "--collector":
+            import signal
+
             from gputuner.telemetry.collector import main as collector
 
             if hasattr(signal, "pthread_sigmask"):
@@ -78,7 +84,7 @@ def _child(kind: str, arguments: list[str]) -> int:
             raise AssertionError(kind)
 
 
-def _leave(_number: int, _frame: FrameType | None) -> None:
+def _leave(_number: int, _frame: "FrameType | None") -> None:
     """One interrupt more, when all is said: wait for no thread, show no traceback."""
     os._exit(INTERRUPTED)
 

@@ -179,16 +179,24 @@ def _perform(command: Callable[..., int], bound: BoundArguments, name: str) -> i
     options: Options = bound.arguments.get("options", Options())
     try:
         return int(command(*bound.args, **bound.kwargs))
+    except (KeyboardInterrupt, Interrupted) as error:
+        with undisturbed():
+            return _failed(name, _interruption(error), as_json=options.json)
     except GputunerError as error:
         return _failed(name, error, as_json=options.json)
-    except KeyboardInterrupt:
-        with undisturbed():
-            return _failed(name, Interrupted("cancelled", "interrupted"), as_json=options.json)
     except BrokenPipeError:
         raise
     except Exception as error:
         path = crash.keep_traceback(error, options.data_dir)
         return _failed(name, GputunerError("bug", str(error), path=str(path)), as_json=options.json)
+
+
+def _interruption(error: BaseException) -> Interrupted:
+    """What to say of it: the run that it ended, also where one more interrupt came while that was closed."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, Interrupted):
+        found = found.__context__
+    return found or Interrupted("interrupted", "interrupted")
 
 
 def _failed(name: str, error: GputunerError, *, as_json: bool) -> int:

@@ -47,6 +47,8 @@ def failure(command: str, error: GputunerError) -> Json:
     """The document of a command that ended with an error."""
     outcome = Outcome.CANCELLED if error.exit_code is ExitCode.INTERRUPTED else Outcome.FAILED
     document = head(command, None, outcome=outcome)
+    if isinstance(error.params.get("path"), Path) and outcome is Outcome.CANCELLED:
+        document |= {"session_id": error.params.get("session_id"), "session_path": str(error.params["path"])}
     document["error"] = {"code": error.code, "message": sentences.error(error), "exit_code": int(error.exit_code)}
     return document
 

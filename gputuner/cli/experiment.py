@@ -1,6 +1,7 @@
 """What every command that runs an experiment does: choose cards, run on each in turn, show what was found."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from gputuner.cli.output import Output
 from gputuner.cli.planned import card_line, dry_run
 from gputuner.cli.ports import Run, Setup
 from gputuner.cli.progress import Progress
-from gputuner.cli.running import Found, follow
+from gputuner.cli.running import Found, Interrupted, follow
 from gputuner.cli.streams import last_words
 from gputuner.experiments.protocol import Experiment
 from gputuner.language import sentences
@@ -28,6 +29,7 @@ ADVISING = ("tune", "batch", "switches", "loading", "numerics")
 """Experiments that end with advice."""
 CANCELLED = "cancelled"
 EMPTY = "cancelled_empty"
+KEPT = "cancelled_kept"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ def in_turn(
     """One run on each card; a card that cannot start is told and passed over. The runs and the exit code.
 
     Raises:
-        GputunerError: the only card cannot start.
+        GputunerError: the only card cannot start, or the user will wait for no more.
     """
     ended: list[Finished] = []
     code = ExitCode.DONE.value
@@ -82,7 +84,7 @@ def in_turn(
         try:
             ended.append(start(card))
         except GputunerError as error:
-            if len(cards) == 1:
+            if len(cards) == 1 or isinstance(error, Interrupted):
                 raise
             output.warn(f"{card_line(card)}: {sentences.error(error)}")
             code = code or int(error.exit_code)
@@ -122,8 +124,7 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
         with Progress(output) as progress, telling(setup, output) as told:
             follow(under_way, (progress, told), found)
     except KeyboardInterrupt:
-        _leave_nothing_empty(setup, spec, under_way, found)
-        raise
+        raise _interrupted(setup, spec, under_way, found) from None
     finished, session = found.finished, under_way.session_path
     if finished is not None and finished.settings_restored is False:
         output.warn(_("The card's settings could not all be put back"))
@@ -139,12 +140,17 @@ def run(output: Output, setup: Setup, spec: Experiment, cards: Sequence[CardInfo
     return Finished(cards=cards, found=found, path=session)
 
 
-def _leave_nothing_empty(setup: Setup, spec: Experiment, under_way: Run, found: Found) -> None:
-    """Wait until a run has ended that nobody waits for any more, and delete its session if there is no figure in it."""
-    for event in under_way:
-        found.take(event)
-    if spec.needs_worker and not found.points:
-        _dropped(setup, under_way.session_path)
+def _interrupted(setup: Setup, spec: Experiment, under_way: Run, found: Found) -> Interrupted:
+    """The end of a run that nobody waits for: its session, which is deleted if there is no figure in it."""
+    path = under_way.session_path
+    with suppress(KeyboardInterrupt):  # once more: what stands is told at once
+        for event in under_way:
+            found.take(event)
+        if spec.needs_worker and not found.points:
+            path = _dropped(setup, path)
+    if path is None:
+        return Interrupted(EMPTY, "interrupted")
+    return Interrupted(KEPT, "interrupted", path=path, session_id=found.run_id)
 
 
 def _dropped(setup: Setup, path: Path | None) -> Path | None:

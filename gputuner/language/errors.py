@@ -21,6 +21,8 @@ from gputuner.model.errors import GputunerError
 
 _ENDINGS: dict[str, str] = {
     "cancelled": N_("Interrupted; what was measured is kept."),
+    "cancelled_kept": N_("Interrupted; what was measured is kept: {path}"),
+    "interrupted": N_("Interrupted; stored sessions are kept."),
     "cancelled_empty": N_("Interrupted before anything was measured; nothing is kept."),
     "timed_out": N_("The run took far longer than planned and was ended; what was measured is kept."),
     "bug": N_("This is a bug in gputuner; its details are in {path}."),
@@ -363,4 +365,4 @@ def bug(path: str) -> str:
 
 def interrupted() -> str:
     """What to say after the user's interruption."""
-    return error("cancelled")
+    return error("interrupted")

@@ -140,8 +140,47 @@ def test_second_interrupt_keeps_what_was_measured(program):
             signal.raise_signal(signal.SIGINT)
 
     program.setup.on_event = interrupt_twice
-    assert program("tune").code == 130
+    result = program("tune")
+    assert result.code == 130
     assert RUN_ID in program.setup.sessions.names
+    assert f"what was measured is kept: /data/sessions/{RUN_ID}.sqlite" in result.err
+    document = json.loads(program("tune", "--json").out)
+    assert (document["session_id"], document["session_path"]) == (RUN_ID, f"/data/sessions/{RUN_ID}.sqlite")
+    assert document["outcome"] == "cancelled"
+
+
+def test_a_third_interrupt_while_all_is_closed_still_tells_the_session(program, monkeypatch):
+    def interrupt_twice(event):
+        if isinstance(event, AdviceGiven):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    program.setup.on_event = interrupt_twice
+    monkeypatch.setattr(program.setup, "close", lambda: signal.raise_signal(signal.SIGINT))
+    result = program("tune")
+    assert result.code == 130
+    assert f"what was measured is kept: /data/sessions/{RUN_ID}.sqlite" in result.err
+
+
+def test_an_interrupt_on_one_card_is_no_reason_to_go_on_with_the_next(program):
+    def interrupt_twice(event):
+        if isinstance(event, AdviceGiven):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    program.setup.on_event = interrupt_twice
+    assert program("tune", "--gpu", "all").code == 130
+    assert len(program.setup.runs) == 1
+
+
+def test_an_interrupt_before_a_run_claims_no_measurement(program, monkeypatch):
+    def interrupted(*_args, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(program.setup, "start", interrupted)
+    result = program("tune")
+    assert result.code == 130
+    assert result.err.splitlines()[-1] == "Interrupted; stored sessions are kept."
 
 
 def test_a_busy_card_is_refused_with_the_process_named(program):
