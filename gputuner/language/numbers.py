@@ -1,7 +1,7 @@
 """Figures for people: units, scales, significant digits. Inside the program values stay in SI-like units."""
 
 import re
-from math import floor, log10
+from math import floor, isfinite, log10
 
 from gputuner.language.words import N_, _
 from gputuner.model.readings import Reading, Scalar
@@ -39,7 +39,12 @@ _BEFORE_UNIT = re.compile(
 
 
 def number(value: float, digits: int = 3) -> str:
-    """``value`` with ``digits`` significant digits (whole numbers in full), never in scientific notation."""
+    """``value`` with ``digits`` significant digits (whole numbers in full), never in scientific notation.
+
+    What is not finite, as a refused value can be, stays as Python writes it: ``nan``, ``inf``, ``-inf``.
+    """
+    if not isfinite(value):
+        return str(float(value))
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     rounded = float(f"{value:.{digits}g}")
@@ -51,12 +56,12 @@ def number(value: float, digits: int = 3) -> str:
 
 def grouped(value: float) -> str:
     """A whole number with a thin space between thousands."""
-    return _apart(f"{value:.0f}")
+    return _apart(f"{value:.0f}") if isfinite(value) else number(value)
 
 
 def tick(value: float) -> str:
     """A number beside an axis: as ``number``, with a thin space between thousands."""
-    return _apart(number(value))
+    return _apart(number(value)) if isfinite(value) else number(value)
 
 
 def _apart(text: str) -> str:
@@ -104,11 +109,13 @@ def interval(figure: float, low: float | None, high: float | None, unit: str = "
 
 def signed_percent(fraction: float) -> str:
     """A ratio − 1 as a percentage with its sign: ``+23 %``; what rounds to none is ``+0 %``."""
-    return f"{round(fraction * 100) + 0.0:+.0f} %"
+    return f"{round(fraction * 100) + 0.0:+.0f} %" if isfinite(fraction) else f"{fraction:+} %"
 
 
 def duration(seconds: float) -> str:
     """A time span: ``310 ns``, ``850 ms``, ``12 s``, ``3 min 05 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    if not isfinite(seconds):
+        return _("{n} s").format(n=number(seconds))
     if 0 < abs(seconds) < 1:
         for factor, unit in ((1e3, "ms"), (1e6, "µs")):
             if abs(seconds) * factor >= 1:
@@ -131,6 +138,8 @@ def duration(seconds: float) -> str:
 
 def clock(seconds: float) -> str:
     """A time span for a narrow column: ``0:45``, ``12:05``, ``1:03:20``."""
+    if not isfinite(seconds):
+        return number(seconds)
     hours, rest = divmod(round(seconds), 3600)
     minutes, second = divmod(rest, 60)
     return f"{hours}:{minutes:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"

@@ -142,6 +142,17 @@ def test_what_rounds_to_nothing_has_no_minus():
     assert percent(-0.0004) == "+0.0 %"
 
 
+@pytest.mark.parametrize("figure", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_not_finite_is_written_and_never_crashes(figure):
+    word = str(figure)
+    assert [number(figure), grouped(figure), tick(figure), clock(figure)] == [word] * 4
+    assert word.lstrip("-") in duration(figure)
+    assert word.lstrip("-") in signed_percent(figure)
+    for unit in ("", "W", "degC", "bytes", "fraction", "s", "min", "ns", "x", "change", "B/s", "samples/s"):
+        assert word in value(figure, unit).replace("+", "")
+    assert word in interval(figure, figure, figure, "W")
+
+
 def test_ratios_have_two_decimals():
     assert [value(ratio, "x") for ratio in (1.0, 0.999, 1.7412, 12.5)] == ["1.00", "1.00", "1.74", "12.50"]
 
