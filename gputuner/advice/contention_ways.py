@@ -62,6 +62,14 @@ def pays(gain: Gain) -> bool:
     return gain.value >= WORTH and (gain.low is None or gain.low > 0.0)
 
 
+def mix_pays(mix: Mix) -> bool | None:
+    """Whether a mix is worth it against the work that it must beat; None: not known, or its measurement is in doubt."""
+    baseline = better_baseline(mix)
+    if baseline is None or not mix.valid:
+        return None
+    return pays(gain_over(mix, baseline))
+
+
 def way_rules(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:
     """Advice on how jobs share a card."""
     valid = [mix for mix in known if mix.valid]

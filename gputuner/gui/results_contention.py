@@ -5,10 +5,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 
+from gputuner.advice.contention_ways import mix_pays
 from gputuner.analysis.contention_claim import claims_of
 from gputuner.analysis.contention_figures import SLOWDOWN, Mix, SlowSteps, mixes, newest, slow_steps
 from gputuner.analysis.headlines import NULL
-from gputuner.gui.plots.bar_marks import signs_of
+from gputuner.gui.plots.bar_marks import Sign, signs_of
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.plots.share_bars import Share, ShareGroup, ShareRow
 from gputuner.gui.results import figure, of_metric, point_hint
@@ -140,8 +141,12 @@ def _slow_note(point: Point) -> str:
     if found is None:
         return ""
     if found.steps > 1:
-        return _("p95 of {n}-step means {ratio} ×").format(n=found.steps, ratio=f"{found.over_median:.2f}")
-    return f"p95 {found.over_median:.2f} ×"
+        return _("p95 of {n}-step means {over}").format(n=found.steps, over=_over(found))
+    return f"p95 {_over(found)}"
+
+
+def _over(found: SlowSteps) -> str:
+    return numbers.signed_percent(found.over_median - 1.0).replace(" ", "\u00a0")
 
 
 def _slow_name(found: SlowSteps | None) -> str:
@@ -180,7 +185,7 @@ def gain_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
         return [
             BarGroup(
                 title=mix_title(mix.label, "" if alike else mix.mode, mix.shares, mix.card),
-                rows=_with_baselines(gain, top, theme),
+                rows=_with_baselines(mix, gain, top, theme),
                 line=1.0,
             )
             for mix, gain in gains
@@ -188,7 +193,7 @@ def gain_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
     groups: list[BarGroup] = []
     for mode in dict.fromkeys(mix.mode for mix, _gain in gains):
         rows = tuple(
-            _gain_row(gain, _share_title(mix), top, theme, marked=True) for mix, gain in gains if mix.mode == mode
+            _gain_row(mix, gain, _share_title(mix), top, theme, marked=True) for mix, gain in gains if mix.mode == mode
         )
         groups.append(BarGroup(title=words.mode(mode, gains[0][0].card), rows=rows, line=1.0))
     return groups
@@ -206,27 +211,29 @@ def _ends(point: Point | None) -> list[float]:
     return [value for value in told if value is not None]
 
 
-def _with_baselines(point: Point, top: float, theme: Theme) -> tuple[BarRow, ...]:
+def _with_baselines(mix: Mix, point: Point, top: float, theme: Theme) -> tuple[BarRow, ...]:
     tuned = figure(point.extra.get("alone_tuned"))
     rows = [BarRow(name=_("one after the other"), text="1.00 ×", value=1.0, top=top, colour=theme.muted)]
     if tuned is not None:
         name = _("each alone, at its best batch")
         rows.append(BarRow(name=name, text=f"{tuned:.2f} ×", value=tuned, top=top, colour=theme.green))
-    return (*rows, _gain_row(point, _("together"), top, theme, marked=False))
+    return (*rows, _gain_row(mix, point, _("together"), top, theme, marked=False))
 
 
-def _gain_row(point: Point, name: str, top: float, theme: Theme, *, marked: bool) -> BarRow:
+def _gain_row(mix: Mix, point: Point, name: str, top: float, theme: Theme, *, marked: bool) -> BarRow:
     low, high = _ci(point)
+    pays = mix_pays(mix)
+    verdict = () if pays is None else (Sign.PAYS if pays else Sign.PAYS_NOT,)
     return BarRow(
         name=name,
         text=f"{point.value:.2f} ×",
         value=point.value,
         top=top,
-        colour=theme.blue,
+        colour=theme.muted if pays is False else theme.blue,
         mark=figure(point.extra.get("alone_tuned")) if marked else None,
         low=low,
         high=high,
-        signs=signs_of(point.flags),
+        signs=(*verdict, *signs_of(point.flags)),
         note=gain_note(point),
         point_id=point.id,
         hint=gain_hint(point),

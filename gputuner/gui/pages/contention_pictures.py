@@ -61,12 +61,12 @@ class ContentionPictures(Pictures):
         scroll.setWidgetResizable(True)
         scroll.setWidget(self.causes)
         self.beside = BesideEachOther(
+            scrolled(self.gain, _("Work of the card in the same time"), _("dashed = one after the other")),
             scrolled(
                 self.slowdown,
                 _("Time of a step against alone"),
-                _("dashed = alone; p95 = the slowest 5 %, against the median"),
+                _("dashed = alone; p95: slowest 5 % over the median"),
             ),
-            scrolled(self.gain, _("Work of the card in the same time"), _("dashed = one after the other")),
         )
         judged = framed(scroll, _("Where the slowdown comes from"), _("share of each job's slowdown"))
         self.caveats = label("", "muted", wrap=True)
@@ -101,7 +101,7 @@ class ContentionPictures(Pictures):
         self._points = facts.points
         self.slowdown.show_groups(slowdown_groups(facts.points, self._theme))
         self.gain.show_groups(gain_groups(facts.points, self._theme))
-        self.beside.other.setVisible(bool(self.gain.groups))
+        self.beside.one.setVisible(bool(self.gain.groups))
         told = [claim_words(facts.points), *round_lines(facts.points)]
         self.claim.setText("\n".join(line for line in told if line))
         self.claim.setVisible(bool(self.claim.text()))
@@ -224,10 +224,6 @@ class PairsPicture(PictureFrame):
             button.setVisible(mode in modes)
             button.setText(words.mode(mode, points[0].card if points else ""))
         self._row.setVisible(len(modes) > 1)
-        lines = prediction_lines(points)
-        self.lines.setText(lines[0] if lines else "")  # a row of the picture is worth more than a second line
-        self.lines.setToolTip("\n".join(lines))
-        self.lines.setVisible(bool(self.lines.text()))
         self.choose(self.mode if self.mode in modes else next(iter(modes), ""))
 
     def choose(self, mode: str) -> None:
@@ -236,6 +232,10 @@ class PairsPicture(PictureFrame):
         if mode in self.modes:
             self.modes[mode].setChecked(True)
         self.matrix.show_table(pair_table(self._points, mode))
+        lines = prediction_lines(self._points) if self.matrix.has_predicted else []
+        self.lines.setText(lines[0] if lines else "")  # a row of the picture is worth more than a second line
+        self.lines.setToolTip("\n".join(lines))
+        self.lines.setVisible(bool(self.lines.text()))
 
     def _add_mode(self, mode: str) -> None:
         button = QPushButton(words.mode(mode))

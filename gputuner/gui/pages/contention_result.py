@@ -59,6 +59,7 @@ def contention_result(theme: Theme) -> ResultView:
         ],
         row=figures.row,
         listed=figures.listed,
+        alone=frozenset({"sensitivity"}),  # its curves have no rows in the table
         hides={2: INTERVAL, 3: REMARKS},
     )
     return ResultView(theme, kind, ContentionPictures(theme))

@@ -31,6 +31,8 @@ class Sign(StrEnum):
     OTHER = "other"
     DRIFT = "drift"
     FEW = "few"
+    PAYS = "pays"
+    PAYS_NOT = "pays_not"
 
 
 SIGNS: dict[Sign, str] = {
@@ -39,6 +41,8 @@ SIGNS: dict[Sign, str] = {
     Sign.DRIFT: N_("drifted"),
     Sign.FEW: N_("too few repeats"),
     Sign.OTHER: N_("see remark"),
+    Sign.PAYS: N_("pays"),
+    Sign.PAYS_NOT: N_("does not pay"),
 }
 _OF_FLAG = {
     Flag.THROTTLED_POWER: Sign.POWER,
@@ -98,8 +102,11 @@ class BarMarks:
         painter.setPen(QPen(QColor(self._theme.text), 1.4))
         painter.drawLine(QPointF(x, y + BAR_TOP - 2), QPointF(x, y + BAR_TOP + BAR_HEIGHT + 2))
 
-    def triangle(self, painter: QPainter, x: float, y: float) -> None:
-        """A small triangle above the bar, its tip on the bar's upper edge."""
+    def triangle(self, painter: QPainter, x: float, y: float, *, stem: bool = False) -> None:
+        """A small triangle above the bar, its tip on the upper edge; ``stem``: with a line where the bar ends before."""
+        if stem:
+            painter.setPen(QPen(QColor(self._theme.muted), 1.2))
+            painter.drawLine(QPointF(x, y + BAR_TOP), QPointF(x, y + BAR_TOP + BAR_HEIGHT))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(self._theme.muted))
         painter.drawPolygon(QPolygonF([QPointF(x - 4, y), QPointF(x + 4, y), QPointF(x, y + BAR_TOP)]))
@@ -142,6 +149,9 @@ class BarMarks:
             rises = (2.0, -2.0, 2.0, -2.0, 2.0)
             painter.drawPolyline([QPointF(left + step * i, middle + rise) for i, rise in enumerate(rises)])
             return
+        if sign in (Sign.PAYS, Sign.PAYS_NOT):
+            self._verdict(painter, area, pays=sign is Sign.PAYS)
+            return
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.muted if sign is Sign.FEW else theme.warning))
         if sign is Sign.FEW:
@@ -150,3 +160,14 @@ class BarMarks:
             return
         painter.drawRect(QRectF(area.center().x() - 0.9, area.top() + 1, 1.8, area.height() * 0.55))
         painter.drawRect(QRectF(area.center().x() - 0.9, area.bottom() - 2.4, 1.8, 1.8))
+
+    def _verdict(self, painter: QPainter, area: QRectF, *, pays: bool) -> None:
+        """A tick, or a cross."""
+        painter.setPen(QPen(QColor(self._theme.green if pays else self._theme.vermilion), 1.8))
+        inner = area.adjusted(1.5, 1.5, -1.5, -1.5)
+        if pays:
+            low = QPointF(inner.left() + inner.width() * 0.35, inner.bottom())
+            painter.drawPolyline([QPointF(inner.left(), inner.center().y()), low, inner.topRight()])
+            return
+        painter.drawLine(inner.topLeft(), inner.bottomRight())
+        painter.drawLine(inner.topRight(), inner.bottomLeft())

@@ -299,7 +299,7 @@ class Bars(QWidget):
         if row.reference is not None:
             self._marks.peak(painter, at(row.reference), y)
         if row.mark is not None and row.mark <= (row.top or 0.0):
-            self._marks.triangle(painter, at(row.mark), y)
+            self._marks.triangle(painter, at(row.mark), y, stem=row.mark > row.value)
         if row.band is not None:
             middle = None if row.band.middle is None else at(row.band.middle)
             self._marks.band(painter, at(row.band.low), at(row.band.high), middle, y)

@@ -7,6 +7,8 @@ from gputuner.gui.plots.labelling import Spot
 
 BARE = "━"
 """A line without symbols as a character."""
+DASH = "╌"
+"""Beside the symbol of a dashed line."""
 GLYPHS = {"o": "●", "s": "■", "t1": "▲", "d": "◆", "star": "★"}
 """Symbols of series as characters, for their shared label."""
 
@@ -50,7 +52,8 @@ class Series:
     @property
     def glyph(self) -> str:
         """Its symbol as a character, for a label that several share."""
-        return BARE if self.bare else GLYPHS.get(self.symbol, "")
+        found = BARE if self.bare else GLYPHS.get(self.symbol, "")
+        return f"{DASH}{found}{DASH}" if self.dashed and self.dots else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import log
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen
@@ -22,10 +23,8 @@ NAMES_AT_MOST = 0.3
 HEAD_LINES = 3
 """Lines that a column's name may have at most."""
 LEGEND = 26.0
-STEPS = 5
-"""Steps of the key of colours."""
-EVEN = 2.0
-"""Two jobs that share evenly take twice as long; the scale reaches at least so far."""
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0)
+"""What the key of colours shows: the same in every run, so that runs can be held against each other."""
 ROOMY = 46.0
 """From this height on (pixels) a cell has its interval below its number."""
 
@@ -91,11 +90,6 @@ class PairMatrix(QWidget):
         self.update()
 
     @property
-    def top(self) -> float:
-        """The slowdown that has the strongest colour."""
-        return max([EVEN, *(cell.value for cell in self.table.cells.values())])
-
-    @property
     def has_predicted(self) -> bool:
         """Whether a cell was worked out and not run."""
         return any(cell.predicted for cell in self.table.cells.values())
@@ -123,8 +117,8 @@ class PairMatrix(QWidget):
         return f"{'≈ ' if cell.predicted else ''}{cell.value:.2f}"
 
     def fill(self, value: float) -> str:
-        """The ground of a cell as ``#rrggbb``: from the surface's grey to a strong orange."""
-        share = min(1.0, max(0.0, (value - 1.0) / (self.top - 1.0)))
+        """The ground of a cell as ``#rrggbb``: from the surface's grey to a strong orange, the same by each factor."""
+        share = min(1.0, log(max(STEPS[0], value)) / log(STEPS[-1]))
         low, high = QColor(self._theme.sunk), QColor(self._theme.vermilion)
         parts = [
             round(a + (b - a) * share)
@@ -193,7 +187,8 @@ class PairMatrix(QWidget):
     def _head_lines(self, metrics: QFontMetricsF, width: float) -> int:
         """Lines that the longest name of a column takes."""
         room = QRectF(0, 0, width - 6, LINE * HEAD_LINES)
-        tall = [metrics.boundingRect(room, _WRAPPED, name).height() for name in self.table.names]
+        heads = [_kept(name, metrics, width - 6) for name in self.table.names]
+        tall = [metrics.boundingRect(room, _WRAPPED, name).height() for name in heads]
         return min(HEAD_LINES, max(1, round(max(tall, default=LINE) / metrics.lineSpacing())))
 
     def _names(self, painter: QPainter) -> None:
@@ -208,7 +203,7 @@ class PairMatrix(QWidget):
         lines = self._head_lines(QFontMetricsF(self._small), width)
         for number, name in enumerate(names):
             head = QRectF(left + number * width, EDGE / 2 + LINE, width - 6, LINE * lines)
-            painter.drawText(head, _WRAPPED, name)
+            painter.drawText(head, _WRAPPED, _kept(name, QFontMetricsF(self._small), head.width()))
             room = QRectF(EDGE + LINE, top + number * height, left - EDGE - LINE - GAP, height - 3)
             short = metrics.elidedText(name, Qt.TextElideMode.ElideRight, int(room.width()) + 1)
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, short)
@@ -282,16 +277,15 @@ class PairMatrix(QWidget):
         painter.setFont(self._small)
         metrics = QFontMetricsF(self._small)
         words = _("predicted, not run") if self.has_predicted else ""
-        needed = 40 * STEPS + (42 + metrics.horizontalAdvance(words) if words else 0)
+        needed = 40 * len(STEPS) + (42 + metrics.horizontalAdvance(words) if words else 0)
         x = max(EDGE, min(left, self.width() - EDGE - needed))
-        for step in range(STEPS):
-            value = 1.0 + (self.top - 1.0) * step / (STEPS - 1)
+        for value in STEPS:
             painter.setPen(Qt.PenStyle.NoPen)
             ground = self.fill(value)
             painter.setBrush(QColor(ground))
             painter.drawRect(QRectF(x, y, 40, LINE))
             painter.setPen(QColor(readable(text_on(ground), ground)))
-            painter.drawText(QRectF(x, y, 40, LINE), _CENTRE, f"{value:.2f}")
+            painter.drawText(QRectF(x, y, 40, LINE), _CENTRE, f"{value:g}{'+' if value == STEPS[-1] else ''}")
             x += 40
         if words:
             box = QRectF(x + 14, y + 1, 22, LINE - 2)
@@ -305,3 +299,10 @@ class PairMatrix(QWidget):
                 Qt.AlignmentFlag.AlignVCenter,
                 words,
             )
+
+
+def _kept(name: str, metrics: QFontMetricsF, width: float) -> str:
+    """A name whose settings in brackets break as a whole, where they have room in ``width`` pixels."""
+    start = name.find(" (") + 1
+    whole = name[start:].replace(" ", "\u00a0")
+    return name[:start] + whole if start and metrics.horizontalAdvance(whole) <= width else name
