@@ -103,7 +103,7 @@ class BarMarks:
         painter.drawLine(QPointF(x, y + BAR_TOP - 2), QPointF(x, y + BAR_TOP + BAR_HEIGHT + 2))
 
     def triangle(self, painter: QPainter, x: float, y: float, *, stem: bool = False) -> None:
-        """A small triangle above the bar, its tip on the upper edge; ``stem``: with a line where the bar ends before."""
+        """A small triangle above the bar, its tip on the upper edge; ``stem``: a line where the bar ends before."""
         if stem:
             painter.setPen(QPen(QColor(self._theme.muted), 1.2))
             painter.drawLine(QPointF(x, y + BAR_TOP), QPointF(x, y + BAR_TOP + BAR_HEIGHT))
