@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gputuner.language.numbers import (
     bound,
+    clock,
     duration,
     grouped,
     interval,
