@@ -18,8 +18,10 @@ COOLERS = ("cooler_blower", "cooler_blower_fast", "cooler_open", "cooler_large",
 RISE_K = 10.0
 """The rise that radiators are rated at; what they carry is proportional to it."""
 MORE_FANS = (1, 2)
-"""Fans as many times the fewest: slower fans are quieter. No more: pressure falls with the speed squared, so that
-fans at a fifth of their speed move no air through a case, whatever their flow in free air."""
+"""Fans as many times the fewest: slower fans are quieter …"""
+LEAST_SPEED = 0.4
+"""… but pressure falls with the speed squared: more fans are left out where all would turn below this share of their
+rated speed (a sixth of the pressure), and what both laws say is rough far below it."""
 
 
 def airflow_cfm(watts: float, rise_k: float, cfm_k_per_w: float) -> float:
@@ -67,6 +69,8 @@ def _fans(air: Figure, facts: SupplyFacts) -> list[Figure]:
     for count in (fewest * times for times in MORE_FANS):
         ends = ((air.low, flow.high), (air.high, flow.low))
         rpm = [speed_rpm(cfm / count, rated, speed.low) for cfm, rated in ends]
+        if count > fewest and max(rpm) < LEAST_SPEED * speed.low:
+            break
         loud = zip((noise.low, noise.high), rpm, strict=True)
         dba = [noise_dba(rated, each / speed.low, count, step.low) for rated, each in loud]
         told = of_fact(flow) | {"fans": count, "rated_rpm": speed.low}

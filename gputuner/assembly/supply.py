@@ -17,7 +17,7 @@ from gputuner.sessions.reader import SessionReader
 
 LOOKED_AT = 20
 """So many of the newest sessions that saw a card at work tell its draw …"""
-OPENED = 200
+OPENED = 100
 """… of so many that are opened, at most: recordings of an idle card hide no load."""
 POINTS = 20_000
 """Readings of a session that are looked at one by one (2.7 hours at 2 Hz); of longer ones roll-ups."""

@@ -72,6 +72,8 @@ def test_fans_follow_the_similarity_laws():
     fans = [each.params["fans"] for each in found.all_of("fan_speed")]
     assert all(each.high <= 4000 for each in found.all_of("fan_speed")), "the fewest suffice at full speed"
     assert fans == [fans[0], 2 * fans[0]], "at a third of its speed a fan has a ninth of its pressure"
+    few = [each.params["fans"] for each in plan(450, cpu_w=200, rest_w=90).all_of("fan_speed")]
+    assert few == [2], "four would turn at a quarter of their speed at most: 130 CFM / 4 / 130 CFM"
     loud = [each.high for each in found.all_of("fan_noise")]
     assert loud == sorted(loud, reverse=True), "more and slower fans are quieter"
 
