@@ -1,6 +1,7 @@
 # pyright: standard
 """From the jobs of the queue to the cells of its table and the words of its page."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -21,6 +22,9 @@ MARKS = {
     JobState.INTERRUPTED: "!",
 }
 """A sign before the word of each state."""
+PYTHON = re.compile(r"python[0-9.]*")
+QUIET = (JobState.DONE, JobState.CANCELLED)
+"""Ends that ask for nothing; the others are as dark as what runs and waits."""
 
 
 def job_rows(view: QueueView, now_s: float) -> list[tuple[str, list[Cell]]]:
@@ -30,17 +34,18 @@ def job_rows(view: QueueView, now_s: float) -> list[tuple[str, list[Cell]]]:
 
 
 def _cells(job: Job, cards: Mapping[str, QueueCard], now_s: float) -> list[Cell]:
-    over = job.state in ENDED
+    over = job.state in QUIET
     command = " ".join(job.command)
     title = f"{job.name} · {command}" if job.name else command
+    short = " ".join(_without_interpreter(job.command))
     ended = words.told(job.reason) if job.reason is not None else ""  # how it ended stands beside it as its state
-    why = ended if over else words.reason(job)
+    why = ended if job.state in ENDED else words.reason(job)
     return [
         Cell(str(job.id), muted=over),
-        Cell(title, f"{title}\n{job.folder}", over),
+        Cell(f"{job.name} · {short}" if job.name else short, f"{title}\n{job.folder}", over),
         Cell(f"{MARKS[job.state]} {words.state(job.state)}", muted=over),
         Cell(why, "\n".join(part for part in (why, job.tail) if part), over),
-        Cell(words.needs(job), _needs_hint(job), True),
+        Cell(_memory(job), _needs_hint(job), over or job.needs.memory_bytes is None),
         _where(job, cards, over),
         Cell(time_words(job, now_s), _when(job), over),
     ]
@@ -53,8 +58,23 @@ def _where(job: Job, cards: Mapping[str, QueueCard], over: bool) -> Cell:
     return Cell(told, "\n".join(f"{card.index} · {card.title}" for card in known), over)
 
 
+def _without_interpreter(command: Sequence[str]) -> Sequence[str]:
+    """A script's command begins with its name: ``python`` before it would only make rows look alike."""
+    script = len(command) > 1 and not command[1].startswith("-")
+    return command[1:] if script and PYTHON.fullmatch(command[0].rpartition("/")[2]) else command
+
+
+def _memory(job: Job) -> str:
+    """Memory that it needs on each of its cards; a dash: not known."""
+    needs = job.needs
+    amount = numbers.MISSING if needs.memory_bytes is None else numbers.value(needs.memory_bytes, "bytes")
+    return amount if needs.cards == 1 else f"{needs.cards} × {amount}"
+
+
 def _needs_hint(job: Job) -> str:
     lines = [words.needs(job)]
+    if job.priority:
+        lines.append(_("priority {number}").format(number=job.priority))
     if job.reserved_bytes is not None and job.state in PLACED:
         lines.append(_("kept for it: {amount}").format(amount=numbers.value(job.reserved_bytes, "bytes")))
     if job.used_bytes is not None:
@@ -124,6 +144,8 @@ def card_words(card: QueueCard) -> str:
             told.append(_("{amount} kept").format(amount=numbers.value(card.reserved_bytes, "bytes")))
     count = len(card.jobs)
     told.append(ngettext("{count} job", "{count} jobs", count).format(count=count))
+    if others := sum(holder.memory_bytes or 0 for holder in card.holders):
+        told.append(_("{amount} of others").format(amount=numbers.value(others, "bytes")))
     return listed(told)
 
 

@@ -109,7 +109,10 @@ def test_a_row_tells_state_needs_and_place():
     rows = job_rows(view(), NOW)
     assert [key for key, _cells in rows] == ["1", "2", "3", "4", "5"]
     cells = dict(rows)["1"]
-    assert cells[1].text.startswith("python train.py")
+    assert cells[1].text.startswith("train.py"), "what every row begins with tells nothing"
+    assert cells[1].hint.startswith("python train.py")
+    module = replace(view().jobs[1], command=("python3.11", "-m", "train"))
+    assert dict(job_rows(QueueView(jobs=(module,)), NOW))["2"][1].text == "python3.11 -m train"
     assert cells[5].text == "0"
     assert "RTX 4090 48G" in cells[5].hint
     assert "1 GiB" in cells[4].hint, "by how much it has grown past what is kept for it"
@@ -121,18 +124,35 @@ def test_how_a_job_ended_is_said_once():
     assert [rows[key][3].text for key in ("7", "8")] == ["", "It ran out of memory."]
 
 
-def test_the_reason_has_the_room(table):
+def test_job_and_reason_share_the_room_by_what_they_say(table):
+    """A long reason leaves the job two fifths; short ones leave it what they do not need."""
     shown, _moves = table
     shown.resize(1100, 300)
     shown.show()
+    commands = max(shown.fontMetrics().horizontalAdvance(cells[1].text) for cells in shown.rows.cells)
+    assert shown.columnWidth(1) > commands, "no command is cut beside an empty reason"
+    long = Reason(code="beside_unknown", params={"jobs": "1", "index": 0})
+    waiting = job(2, JobState.WAITING, name="a name that alone takes more room than a third " * 3, reason=long)
+    shown.show_jobs(job_rows(QueueView(jobs=(waiting,)), NOW), [2])
     job_width, why_width = shown.columnWidth(1), shown.columnWidth(3)
-    assert 1.8 * job_width < why_width < 2.2 * job_width
+    assert 1.3 * job_width < why_width < 1.7 * job_width
+
+
+def test_what_failed_is_not_as_quiet_as_what_is_done():
+    jobs = (job(7, JobState.DONE), job(8, JobState.FAILED, priority=3), job(9, JobState.TIMED_OUT))
+    rows = dict(job_rows(QueueView(jobs=jobs), NOW))
+    assert [rows[key][2].muted for key in ("7", "8", "9")] == [True, False, False]
+    assert rows["8"][4].text == "10 GiB"
+    assert "priority 3" in rows["8"][4].hint
+    two = job(3, JobState.WAITING, needs=Needs(memory_bytes=None, cards=2))
+    assert dict(job_rows(QueueView(jobs=(two,)), NOW))["3"][4].text == "2 × —"
 
 
 def test_the_cards_tell_what_is_free_and_kept():
     card = view().cards[0]
     assert "26 GiB free of 48 GiB" in card_words(card)
     assert "8 GiB kept" in card_words(card)
+    assert "11 GiB of others" in card_words(card)
     slots = replace(card, total_bytes=None, free_bytes=None, reserved_bytes=0, slots=4)
     assert "4 slots" in card_words(slots)
     assert summary_words(view()) == "1 runs, 3 wait, 1 has ended"

@@ -11,8 +11,10 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.tables import Cell, Column, Rows, Table
 from gputuner.language.words import _
 
-JOB, NEEDS, ROOMY = 1, 4, 1000
-"""The column of the needs, and the width in pixels below which it is left out."""
+JOB, WHY, NEEDS, ROOMY = 1, 3, 4, 760
+"""Columns, and the width in pixels below which that of the needs is left out."""
+BESIDE = 22
+"""Pixels of a cell beside its text."""
 
 
 class _QueueRows(Rows):
@@ -42,7 +44,7 @@ class QueueTable(Table):
             Column(_("Job"), 0),
             Column(_("State"), 11),
             Column(_("Why"), 0),
-            Column(_("Needs"), 17),
+            Column(_("Memory"), 10, right=True),
             Column(_("Card"), 5),
             Column(_("Time"), 10, right=True),
         ]
@@ -56,11 +58,24 @@ class QueueTable(Table):
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The reason gets twice the room of the job; in a narrow table also that of the needs (hovering tells them)."""
+        """In a narrow table job and reason get the room of the needs too (hovering tells them)."""
         super().resizeEvent(event)
         self.setColumnHidden(NEEDS, self.width() < ROOMY)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Job and reason share what the others leave, two to three; or the job gets what the reasons do not need."""
         told = [n for n, column in enumerate(self.rows.columns) if column.width and not self.isColumnHidden(n)]
-        self.setColumnWidth(JOB, max(0, self.viewport().width() - sum(map(self.columnWidth, told))) // 3)
+        room = max(0, self.viewport().width() - sum(map(self.columnWidth, told)))
+        wanted = {column: self._wanted_width(column) for column in (JOB, WHY)}
+        job = max(room * 2 // 5, min(wanted[JOB], room - wanted[WHY]))
+        if job != self.columnWidth(JOB):
+            self.setColumnWidth(JOB, job)
+
+    def _wanted_width(self, column: int) -> int:
+        """Pixels in which no text of the column is cut."""
+        metrics = self.fontMetrics()
+        return BESIDE + max((metrics.horizontalAdvance(cells[column].text) for cells in self.rows.cells), default=0)
 
     def show_jobs(self, rows: Sequence[tuple[str, list[Cell]]], movable: Sequence[int]) -> None:
         """Show these jobs, ``movable`` ones in their order; the chosen one stays chosen where it is still there."""
@@ -68,6 +83,7 @@ class QueueTable(Table):
         keys = list(self.rows.keys)
         self._rows.movable = frozenset(map(str, movable))
         self.rows.show_rows(rows)
+        self._share_room()
         if self.rows.keys != keys and chosen in self.rows.keys:
             self.setCurrentIndex(self.rows.index(self.rows.keys.index(chosen), 0))
 
