@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gputuner.cli import document
+from gputuner.cli.control_keeping import keep_all
 from gputuner.cli.control_setting import LOOK_S, Asked, confirmed
 from gputuner.cli.control_values import TOTAL, word_of
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
 from gputuner.devices.control_checks import check
 from gputuner.language import control as words
-from gputuner.language import numbers, sentences
+from gputuner.language import numbers
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
 from gputuner.model.control import CONFIRM_S, Applied, CardControl, Setting, same
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from gputuner.devices.control_client import Control
 
 POWER = Setting.POWER_LIMIT
-UNANSWERED = ("control_helper_silent", "control_helper_gone")
-"""Where these are raised, what was asked for last may have been done."""
 SET_S = 5.0
 """Each card's setter may take so long before the last one is set and the question is asked."""
 
@@ -77,7 +76,7 @@ def share_out(
     if asked.for_s is not None and changed:
         _hold(output, options, control, sharing.cards, asked.for_s)
     elif not ask or not changed or confirmed(output):
-        _keep_all(output, control, sharing.cards, changed)
+        keep_all(output, control, sharing.cards, changed)
         kept = True
     if output.json:
         body = _document(options, sharing)
@@ -138,63 +137,6 @@ def _set_all(output: Output, control: "Control", sharing: _Sharing, hold_s: floa
             )
             raise
     return applied
-
-
-def _keep_all(output: Output, control: "Control", cards: Sequence[CardControl], changed: Sequence[Applied]) -> None:
-    """Let all of them last; where one cannot, or on Ctrl-C, those that were kept before get back what they had.
-
-    What is not kept goes back by itself when the control is closed; a card that could not be put back is named.
-
-    Raises:
-        GputunerError: of the card that could not be kept.
-        KeyboardInterrupt: of the user, after all were put back.
-    """
-    kept: list[Applied] = []
-    try:
-        for each in changed:
-            kept.append(each)  # noticed first: Ctrl-C may come between the change and its answer
-            control.keep(each.card, POWER)
-    except GputunerError as err:
-        _put_back(output, control, cards, kept if err.code in UNANSWERED else kept[:-1])
-        raise
-    except KeyboardInterrupt:
-        _put_back(output, control, cards, kept)
-        raise
-
-
-def _put_back(output: Output, control: "Control", cards: Sequence[CardControl], kept: Sequence[Applied]) -> None:
-    """Give cards what they had, the last first; none is left out because another refused, and those are named."""
-    from gputuner.cli.running import undisturbed
-
-    names = {card.uuid: f"[{card.index}] {card.name}" for card in cards}
-    silent: GputunerError | None = None
-    with undisturbed():
-        for done in reversed(kept):
-            failed = silent or _given_back(control, done)
-            if failed is None:
-                continue
-            if failed.code in UNANSWERED:  # nor will it answer for the next one
-                silent = failed
-            told = _("{card} may stay at {new}: it could not be put back to {old}. {why} Do it by hand: {command}")
-            output.warn(
-                told.format(
-                    card=names.get(done.card, done.card),
-                    new=words.value_text(POWER, done.written),
-                    old=words.value_text(POWER, done.found),
-                    why=sentences.error(failed),
-                    command=f"gputuner --cli control set {word_of(POWER)} {done.found[0]:g} --gpu {done.card}",
-                )
-            )
-
-
-def _given_back(control: "Control", done: Applied) -> GputunerError | None:
-    """Let a card keep what it had; why it could not."""
-    try:
-        control.set(done.card, POWER, done.found, may_forget=True)
-        control.keep(done.card, POWER)
-    except GputunerError as err:
-        return err
-    return None
 
 
 def _hold(output: Output, options: Options, control: "Control", cards: Sequence[CardControl], for_s: float) -> None:

@@ -1,6 +1,7 @@
 """``control set total-power``: exactly what is written on several cards of the fake NVML, and that all goes back."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from gputuner.assembly.control import simulated_control
 from gputuner.cli.app import main
-from gputuner.cli.control_total import _keep_all
+from gputuner.cli.control_keeping import keep_all
 from gputuner.cli.output import Output
 from gputuner.devices.control_client import HelperControl
 from gputuner.devices.simulated import SimulatedCards, SimulatedClock
@@ -263,6 +264,35 @@ def test_a_card_that_cannot_be_put_back_is_named_and_hides_no_other(
     assert [(entry.setting, entry.kept) for entry in there.bench.entries()] == [(Setting.POWER_LIMIT, True)]
 
 
+@pytest.mark.parametrize("signalled", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_between_two_keeps_ends_with_none_kept(
+    there: Machine, monkeypatch: pytest.MonkeyPatch, signalled: signal.Signals
+) -> None:
+    keep = HelperControl.keep
+    kept: list[str] = []
+
+    def interrupted(control: HelperControl, card: str, setting: Setting) -> None:
+        kept.append(card)
+        if len(kept) == 2:
+            signal.raise_signal(signalled)
+        keep(control, card, setting)
+
+    def deaf(_number: int, _frame: object) -> None:
+        raise AssertionError("it would have ended the program with one card kept")
+
+    monkeypatch.setattr(HelperControl, "keep", interrupted)
+    before = signal.signal(signalled, deaf)
+    try:
+        code, _, err = there("set", "total-power", "900", "--yes")
+        assert signal.getsignal(signalled) is deaf, "as it was afterwards"
+    finally:
+        signal.signal(signalled, before)
+    assert code == 130, err
+    assert there.writes[:3] == [wrote(1, 233), wrote(2, 200), wrote(0, 467)]
+    assert sorted(there.writes[3:]) == [wrote(0, 500), wrote(1, 350), wrote(2, 250)]
+    assert not any(entry.kept for entry in there.bench.entries())
+
+
 @pytest.mark.parametrize("answered", [True, False])
 def test_ctrl_c_between_two_keeps_takes_the_kept_one_back(
     there: Machine, monkeypatch: pytest.MonkeyPatch, answered: bool
@@ -336,7 +366,7 @@ def test_a_card_that_cannot_be_kept_takes_the_others_back() -> None:
     control.set(second, Setting.POWER_LIMIT, (250.0,), for_s=1.0)
     control.wait(3.0)  # its time is over before it is kept
     with pytest.raises(DeviceError) as refused:
-        _keep_all(Output(out=sys.stdout, err=sys.stderr), control, control.show(), applied)
+        keep_all(Output(out=sys.stdout, err=sys.stderr), control, control.show(), applied)
     assert refused.value.code == "control_not_held"
     stands = {card.uuid: card.state(Setting.POWER_LIMIT) for card in control.show()}
     assert (stands[first].now, stands[first].found) == ((400.0,), (450.0,))
