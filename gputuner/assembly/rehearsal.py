@@ -18,6 +18,7 @@ from gputuner.engine.options import Options
 from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
 from gputuner.experiments.contention import Contend
+from gputuner.experiments.cooling import Cooling
 from gputuner.experiments.power import Power
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.subject import STAND_IN as STAND_IN_TRAINING
@@ -109,6 +110,8 @@ def rehearse(
     """
     if isinstance(spec, Contend | Power):
         spec = spec.rehearsed(STAND_IN_TRAINING)
+    elif isinstance(spec, Cooling) and spec.recipe:
+        spec = replace(spec, load=STAND_IN_TRAINING)
     elif own_recipe(spec) and is_dataclass(spec):
         spec = cast(Experiment, replace(spec, recipe="", workload=STAND_IN_TRAINING))
     cards = (card, *beside)

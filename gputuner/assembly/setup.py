@@ -14,6 +14,7 @@ from gputuner.assembly.alerts import rules_of
 from gputuner.assembly.choosing import Cards
 from gputuner.assembly.control import How
 from gputuner.assembly.knowledge import KNOWLEDGE, with_record
+from gputuner.assembly.recipes import check_recipes
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.visibility import Seen, instance_free_bytes
 from gputuner.assembly.watching import begin, elsewhere
@@ -27,7 +28,6 @@ from gputuner.engine.watched import Launch
 from gputuner.engine.watched_begun import Begun
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.experiments.protocol import Experiment
-from gputuner.experiments.subject import own_recipe
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import (
     ImportLogError,
@@ -208,15 +208,15 @@ class Setup:
         """Refuse what no card here could run.
 
         Raises:
-            UsageError: the cards are replayed, a recipe or a command meets simulated ones, or there is no such Python.
+            UsageError: the cards are replayed, a recipe or a command meets simulated ones, a recipe's file is not
+                there, or there is no such Python.
         """
         if not spec.needs_worker:
             return
         self._check_python()
         if self._replay is not None:
             raise UsageError("replay_no_experiment", "a replayed card cannot run an experiment")
-        if self.simulate and own_recipe(spec):
-            raise UsageError("recipe_simulated", "a recipe runs on a real card or on the processor")
+        check_recipes(spec, simulated=bool(self.simulate))
         if self.simulate and getattr(spec, "commands", ()):
             raise UsageError("watch_real_only", "a command runs on real cards", option="--simulate")
 
@@ -230,7 +230,12 @@ class Setup:
         return Machine(card=card, others=self._cards.beside((card,)), kernels=KNOWLEDGE.kernels(card))
 
     def rehearse(self, spec: Experiment, card: CardInfo) -> Rehearsed:
-        """What ``start`` would do and leave out; touches nothing."""
+        """What ``start`` would do and leave out; touches nothing.
+
+        Raises:
+            UsageError: a recipe on a simulated card, or one whose file is not there.
+        """
+        check_recipes(spec, simulated=bool(self.simulate))
         spec = self._fitted(spec, card)
         beside = self._cards.beside((card,)) if spec.needs_worker and not card.is_cpu else ()
         return rehearse(spec, card, self._cap_bytes(card), beside)
