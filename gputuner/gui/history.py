@@ -156,6 +156,16 @@ class History:
         """Remember what one of the user's alerts told."""
         self.alerts = [*self.alerts[-199:], told]
 
+    def paths(self, quantity: Quantity, t0_s: float, at_most: int) -> list[list[tuple[float, float]]]:
+        """A curve since ``t0_s`` as (time, value), thinned to about ``at_most`` places; a gap ends a path."""
+        if self.last_s is None:
+            return []
+        times, values = thinned(*self.tracks[quantity].window(t0_s, self.last_s), at_most)
+        breaks = np.flatnonzero(np.isnan(values))
+        parts = zip(np.split(times, breaks), np.split(values, breaks), strict=True)
+        paths = [[(t, v) for t, v in zip(ts.tolist(), vs.tolist(), strict=True) if v == v] for ts, vs in parts]
+        return [path for path in paths if len(path) > 1]
+
     def spans(self, t0_s: float, t1_s: float) -> list[Span]:
         """The limiter over time as merged stretches between two times."""
         times, codes = self._limits.window(t0_s, t1_s)

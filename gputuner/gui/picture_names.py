@@ -136,7 +136,7 @@ def health_titles(*, wear: bool = True) -> dict[str, str]:
         "map": _("Memory map"),
         "identity": _("Identity"),
         "burn": _("Products"),
-        "counters": _("Counters"),
+        "counters": _("Passes"),
         "certificate": _("Certificate"),
     }
     return {**titles, "wear": _("Wear")} if wear else titles

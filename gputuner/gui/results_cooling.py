@@ -4,11 +4,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from gputuner.advice.cooling import USUAL_K_PER_W
 from gputuner.analysis.thermal_forecast import CLOSED_C
-from gputuner.gui.history import thinned
 from gputuner.gui.plots.curves import Area, Dot, Series, Stretch, Upright
 from gputuner.gui.plots.labelling import Spot
 from gputuner.gui.results import figure
@@ -99,16 +96,10 @@ def _trace(facts: RunFacts, card: CardInfo, zero: float) -> list[tuple[Spot, ...
     """The core's temperature since the rest began, in minutes of load; a gap of telemetry stays a gap."""
     history = facts.traces.get(card.uuid)
     first = next((step.t0_ns * 1e-9 for step in facts.steps if step.label == REST_STEP), None)
-    if history is None or history.last_s is None or first is None:
+    if history is None or first is None:
         return []
-    times, values = history.tracks[Quantity.CORE_TEMPERATURE_C].window(first, history.last_s)
-    times, values = thinned(times, values, DRAWN)
-    breaks = np.flatnonzero(np.isnan(values))
-    parts = zip(np.split((times - zero) / 60.0, breaks), np.split(values, breaks), strict=True)
-    paths = [
-        tuple((float(x), float(y)) for x, y in zip(xs.tolist(), ys.tolist(), strict=True) if y == y) for xs, ys in parts
-    ]
-    return [path for path in paths if len(path) > 1]
+    paths = history.paths(Quantity.CORE_TEMPERATURE_C, first, DRAWN)
+    return [tuple(((t - zero) / 60.0, value) for t, value in path) for path in paths]
 
 
 def _minute(look: Point) -> float:

@@ -4,19 +4,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gputuner.analysis.health import as_sold, verdict
 from gputuner.analysis.vram_map import Stretch as Block
 from gputuner.analysis.vram_map import VramMap, vram_map
 from gputuner.gui.plots.address_map import state_words
 from gputuner.gui.plots.curves import Dot, Series, Stretch
 from gputuner.gui.results import figure, of_metric
+from gputuner.gui.results_health_verdict import faults, health_headline, sold_words
 from gputuner.gui.results_text import origin_lines, table
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.language import health, numbers
 from gputuner.language.health_certificate import Tested
 from gputuner.language.tables import Table
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 from gputuner.model.events import Outcome
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
@@ -24,6 +24,8 @@ from gputuner.model.quantities import Quantity
 GIB = 2**30
 BURN_STEP = "health_burn"
 MINUTE_S = 60.0
+DRAWN = 600
+"""Places of a curve of telemetry."""
 HEADLINES = ("vram_coverage", "vram_test_rate", "vram_alias_distance", "identity_verdict", "copy_bandwidth")
 """Figures that the table has first."""
 SELDOM = ("vram_block_rate", "identity_check", "counter_change", "health_stage")
@@ -75,12 +77,13 @@ def _gib(count: int) -> str:
 def rate_series(points: Sequence[Point], theme: Theme) -> list[Series]:
     """Read rate by address in GB/s, cold and hot; of old sessions, which do not tell them apart, one."""
     rates = of_metric(points, "vram_block_rate")
-    looks = (("cold", _("cold"), theme.blue, "o"), ("hot", _("hot"), theme.vermilion, "s"))
-    found = [
-        Series(name=name, colour=colour, dots=dots, symbol=symbol, size=5.0)
-        for heat, name, colour, symbol in looks
-        if (dots := _rate_dots(rates, heat, name))
-    ]
+    cold = _rate_dots(rates, "cold", _("cold"))
+    hot = _rate_dots(rates, "hot", _("hot"))
+    found: list[Series] = []
+    if cold:  # rings around what may be the same figure when hot
+        found.append(Series(name=_("cold"), colour=theme.blue, dots=cold, size=10.0, open=True))
+    if hot:
+        found.append(Series(name=_("hot"), colour=theme.vermilion, dots=hot, symbol="s", size=4.0, joined=False))
     return found or ([Series(name="", colour=theme.blue, dots=_rate_dots(rates, "", ""), size=5.0)] if rates else [])
 
 
@@ -110,20 +113,11 @@ def burn_shown(facts: RunFacts, theme: Theme) -> BurnShown:
     formats = list(dict.fromkeys(str(p.params["precision"]) for p in burns))
     rates: list[Series] = []
     wrong: list[Dot] = []
-    heat: list[tuple[float, float]] = []
-    clock: list[tuple[float, float]] = []
     for name in formats:
         own = list(zip(ends, (p for p in burns if p.params["precision"] == name), strict=False))
         dots = [_burn_dot(minute, point) for minute, point in own]
         rates.append(Series(name=name.upper(), colour=theme.precision(name), dots=tuple(dots), size=5.0))
         wrong += [dot for dot, (_minute, point) in zip(dots, own, strict=True) if point.value]
-        for minute, point in own if name == formats[0] else ():
-            if point.conditions is None:
-                continue
-            if point.conditions.core_temperature_end_c is not None:
-                heat.append((minute, point.conditions.core_temperature_end_c))
-            if point.conditions.sm_clock_mhz is not None:
-                clock.append((minute, point.conditions.sm_clock_mhz))
     if wrong:
         rates.append(
             Series(
@@ -132,8 +126,8 @@ def burn_shown(facts: RunFacts, theme: Theme) -> BurnShown:
         )
     return BurnShown(
         rates=tuple(rates),
-        heat=_dotted(heat, theme.quantity(Quantity.CORE_TEMPERATURE_C)),
-        clock=_dotted(clock, theme.quantity(Quantity.SM_CLOCK_MHZ)),
+        heat=_traced(facts, Quantity.CORE_TEMPERATURE_C, theme),
+        clock=_traced(facts, Quantity.SM_CLOCK_MHZ, theme),
         stretches=tuple(_stages(facts, began)),
     )
 
@@ -161,18 +155,30 @@ def _stages(facts: RunFacts, began_ns: int) -> list[Stretch]:
 
 def _burn_dot(minute: float, point: Point) -> Dot:
     rate = figure(point.extra.get("rate")) or 0.0
+    products = int(figure(point.extra.get("products")) or 0)
+    words = ngettext("{wrong} of {products} product wrong", "{wrong} of {products} products wrong", products)
     told = [
         f"{str(point.params['precision']).upper()}: {numbers.value(rate, 'FLOP/s')}",
-        _("{wrong} of {products} products wrong").format(
-            wrong=int(point.value), products=numbers.grouped(figure(point.extra.get("products")) or 0)
-        ),
+        words.format(wrong=int(point.value), products=numbers.grouped(products)),
     ]
     return Dot(x=minute, y=rate / 1e12, point_id=point.id, hint="\n".join(told))
 
 
-def _dotted(spots: Sequence[tuple[float, float]], colour: str) -> tuple[Series, ...]:
-    dots = tuple(Dot(x=x, y=y, hint=numbers.number(y)) for x, y in spots)
-    return (Series(name="", colour=colour, dots=dots, size=5.0),) if dots else ()
+def _traced(facts: RunFacts, quantity: Quantity, theme: Theme) -> tuple[Series, ...]:
+    """What telemetry told of the card since the test began; a gap stays a gap."""
+    if facts.started is None:
+        return ()
+    began_s = facts.started.t_ns * 1e-9
+    history = facts.traces.get(facts.started.cards[0].uuid)
+    paths = [] if history is None else history.paths(quantity, began_s, DRAWN)
+    return tuple(
+        Series(
+            name="",
+            colour=theme.quantity(quantity),
+            path=tuple(((t_s - began_s) / MINUTE_S, value) for t_s, value in path),
+        )
+        for path in paths
+    )
 
 
 def tested_of(facts: RunFacts) -> Tested | None:
@@ -188,33 +194,6 @@ def tested_of(facts: RunFacts) -> Tested | None:
         finished=facts.finished,
         warnings=facts.warnings,
     )
-
-
-def health_headline(facts: RunFacts) -> str:
-    """The verdict on the card's health so far, in words."""
-    if facts.finished is None:
-        wrong = sum(abs(int(p.value)) for p in facts.points if p.metric in ("vram_errors", "burn_errors"))
-        return _("errors were found, the test goes on") if wrong else _("no error so far")
-    return health.verdict(verdict(facts.points, facts.finished.error_code))
-
-
-def is_sound(facts: RunFacts) -> bool | None:
-    """Whether the card passed; None: it cannot be said (yet)."""
-    if facts.finished is None:
-        return None
-    told = verdict(facts.points, facts.finished.error_code)
-    return {"pass": True, "fail": False}.get(told)
-
-
-def sold_words(points: Sequence[Point]) -> str:
-    """As sold, not as sold, or that it cannot be told."""
-    found = of_metric(points, "identity_verdict")
-    if not found:
-        return _("cannot be told")
-    if not as_sold(points):
-        return _("not as sold")
-    sure = found[-1].params["verdict"] == "as_sold" and found[-1].params["sureness"] != "unsure"
-    return _("as sold") if sure else _("cannot be told")
 
 
 def counters_table(facts: RunFacts) -> Table:
@@ -253,8 +232,9 @@ def counter_lines(facts: RunFacts) -> list[str]:
 def health_markdown(facts: RunFacts) -> str:
     """What the test found, as the command line tells it, in Markdown."""
     points = facts.points
-    parts = [*origin_lines(points), f"**{_('Health: {verdict}.').format(verdict=health_headline(facts))}**"]
-    parts.append(f"**{_('Identity: {verdict}.').format(verdict=sold_words(points))}**")
+    told = _("Health: {verdict}.").format(verdict=health_headline(facts))
+    sold = _("Identity: {verdict}.").format(verdict=sold_words(points))
+    parts = [*origin_lines(points), f"**{told}**", *(f"- {fault}" for fault in faults(facts)), f"\n**{sold}**"]
     for each in (health.memory_table(points), health.burn_table(points), health.identity_table(points)):
         if each.rows:
             head = [(title, number in each.right) for number, title in enumerate(each.headers)]
@@ -264,6 +244,15 @@ def health_markdown(facts: RunFacts) -> str:
 
 
 def listed(points: Sequence[Point]) -> list[Point]:
-    """Verdicts and coverage first, then what was found, as it came; not what a picture has to itself."""
-    kept = [point for point in points if point.metric not in SELDOM]
+    """Verdicts and coverage first, then what was found, as it came; not what a picture has to itself.
+
+    Of the stretches of products each that was wrong, and the first right one of a format.
+    """
+    kept: list[Point] = []
+    right: set[str] = set()
+    for point in points:
+        form = str(point.params.get("precision")) if point.metric == "burn_errors" and not point.value else ""
+        if point.metric not in SELDOM and form not in right:
+            kept.append(point)
+        right |= {form} - {""}
     return sorted(kept, key=lambda point: point.metric not in HEADLINES)

@@ -24,7 +24,7 @@ OVERVIEW = (
     Quantity.GPU_UTILISATION,
 )
 """Quantities of the overview."""
-TRACED = ("cooling",)
+TRACED = ("cooling", "health")
 """Experiments whose pictures draw the telemetry itself."""
 AT_MOST = 1000
 """Points per curve: more than a screen has pixels for."""

@@ -32,6 +32,10 @@ QLabel[role="legend"] { font-size: %(small)dpx; }
 QLabel[role="gain"] { color: %(accent)s; font-weight: 700; }
 QLabel[role="danger"] { color: %(danger)s; }
 QLabel[role="good"] { color: %(good)s; }
+QLabel[role="verdict"], QLabel[role="verdict-good"], QLabel[role="verdict-danger"] { font-size: %(verdict)dpx;
+    font-weight: 700; }
+QLabel[role="verdict-good"] { color: %(good)s; }
+QLabel[role="verdict-danger"] { color: %(danger)s; }
 QPlainTextEdit[role="code"] { font-family: monospace; font-size: %(code)dpx; background: %(sunk)s; color: %(text)s;
   border: 1px solid %(sunk)s; border-radius: 4px; padding: 2px 4px; selection-background-color: %(accent)s;
   selection-color: %(on_accent)s; placeholder-text-color: %(muted)s; }
@@ -85,7 +89,8 @@ QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; 
   width: 22px; height: 15px; border: none; }
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow, QSpinBox::down-arrow, QDoubleSpinBox::down-arrow,
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
-QComboBox { font-size: %(small)dpx; }
+QLineEdit { padding-left: 6px; }
+QLineEdit:focus { padding-left: 5px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: %(surface)s; border: 1px solid %(line)s;
   selection-background-color: %(sunk)s;
@@ -135,6 +140,7 @@ def stylesheet(theme: Theme) -> str:
         "small": TEXT_SMALL,
         "code": TEXT_SMALL - 1,
         "title": TEXT_TITLE - 4,
+        "verdict": TEXT_TITLE,
         "big": TEXT_BIG,
         "radius": RADIUS,
         **{

@@ -14,15 +14,13 @@ from gputuner.experiments.health import Health
 from gputuner.gui.results_health import (
     burn_shown,
     counters_table,
-    health_headline,
     health_markdown,
-    is_sound,
     listed,
     rate_series,
     shown_map,
-    sold_words,
     stretch_hint,
 )
+from gputuner.gui.results_health_verdict import difference, faults, health_headline, is_sound, sold_words
 from gputuner.gui.results_health_wear import drift_areas, drift_series, hour_groups, wear_markdown
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.session_content import read_content
@@ -31,7 +29,10 @@ from gputuner.gui.widgets.health_form import HealthForm
 from gputuner.language.words import set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import StoreError
-from gputuner.model.events import Outcome, PointMeasured, RunFinished
+from gputuner.model.events import Outcome, PointMeasured, RunFinished, TelemetrySampled
+from gputuner.model.quantities import Quantity
+from gputuner.model.readings import Reason
+from gputuner.model.samples import Sample
 
 GIB = 1 << 30
 SOLD = {"rtx-4090-48g": "GeForce RTX 4090 48GB (modded)", "rtx-3090": "GeForce RTX 3090"}
@@ -81,11 +82,36 @@ def test_products_lie_where_their_stretches_ended_and_wrong_ones_have_a_sign(hea
     assert [round(dot.x, 3) for dot in half.dots] == [2.0, 3.0]
     assert [dot.y for dot in whole.dots] == pytest.approx([60.0, 60.0])
     assert [(dot.x, dot.point_id) for dot in wrong.dots] == [(pytest.approx(3.0), "burn-bf16-1")]
-    assert [dot.y for dot in shown.heat[0].dots] == [70.0, 71.0]
     assert [(s.name, round(s.x0, 3), round(s.x1, 3)) for s in shown.stretches] == [
         ("memory cold", 0.0, 1.0), ("products", 1.0, 3.0), ("memory hot", 3.0, 4.0)
     ]  # fmt: skip
-    assert [dot.y for dot in shown.clock[0].dots] == [2600.0, 2599.0]
+    assert shown.heat == shown.clock == (), "no telemetry was told"
+
+
+def test_heat_and_clock_beside_products_are_those_of_telemetry_with_its_gaps(health):
+    facts = facts_of(health.health_events())
+    began = facts.started.t_ns
+    for second in range(0, 240, 10):
+        values = {Quantity.CORE_TEMPERATURE_C: 50.0 + second / 10, Quantity.SM_CLOCK_MHZ: 2600.0}
+        missing = {}
+        if second == 120:
+            values, missing = {Quantity.SM_CLOCK_MHZ: 2600.0}, {Quantity.CORE_TEMPERATURE_C: Reason.NOT_READ}
+        t_ns = began + second * health.S
+        sample = Sample(card="GPU-4090", t_ns=t_ns, values=values, missing=missing)
+        facts.take(TelemetrySampled(run_id="h1", seq=1000 + second, t_ns=t_ns, samples=(sample,)))
+    shown = burn_shown(facts, LIGHT)
+    (clock,) = shown.clock
+    assert [clock.path[0], clock.path[-1]] == [pytest.approx((0.0, 2600.0)), pytest.approx((230 / 60, 2600.0))]
+    before, after = shown.heat
+    assert (before.path[-1], after.path[0]) == (pytest.approx((110 / 60, 61.0)), pytest.approx((130 / 60, 63.0)))
+
+
+def test_the_table_has_right_products_once_and_each_wrong_stretch(health):
+    told = [(p.params["precision"], p.value) for p in listed(facts_of(health.health_events()).points)
+            if p.metric == "burn_errors"]  # fmt: skip
+    assert told == [("bf16", 0.0), ("fp32", 0.0)]
+    wrong = [p for p in listed(facts_of(health.health_events(wrong=True)).points) if p.metric == "burn_errors"]
+    assert [(p.params["precision"], p.value) for p in wrong] == [("bf16", 0.0), ("fp32", 0.0), ("bf16", 1.0)]
 
 
 def test_rates_are_told_cold_and_hot(health):
@@ -101,11 +127,38 @@ def test_rates_are_told_cold_and_hot(health):
 
 @pytest.mark.parametrize(
     ("verdict", "words"),
-    [("as_sold", "as sold"), ("other_card", "not as sold"), ("unclear", "cannot be told"), ("", "cannot be told")],
+    [
+        ("as_sold", "what its name says"),
+        ("other_card", "not what its name says"),
+        ("unclear", "cannot be told"),
+        ("", "cannot be told"),
+    ],
 )
 def test_identity_is_said_in_three_ways(health, verdict, words):
     points = facts_of(health.health_events(verdict=verdict or "as_sold")).points
     assert sold_words(points if verdict else points[:3]) == words
+    assert difference(points) == ("" if verdict in ("as_sold", "") else "differs: memory without repetition")
+
+
+@pytest.mark.parametrize(("verdict", "words"), [("as_sold", "as sold"), ("other_memory", "not as sold")])
+def test_only_what_the_seller_named_is_as_sold(health, verdict, words):
+    points = facts_of(health.health_events(verdict=verdict)).points
+    named = [
+        replace(p, params={**p.params, "sold_as": "rtx-4090-48g"}) if p.metric == "identity_verdict" else p
+        for p in points
+    ]
+    assert sold_words(named) == words
+
+
+def test_a_fault_is_told_with_its_number_and_its_place(health):
+    events = health.health_events(wrong=True)
+    assert faults(facts_of(events)) == ["12 wrong words, the first at 20 GiB", "1 wrong product"]
+    assert "- 12 wrong words, the first at 20 GiB" in health_markdown(facts_of(events))
+    assert faults(facts_of(health.health_events())) == []
+    shared = facts_of(health.health_events(aliases="100000<40000000+4000"))
+    assert "addresses that share their cells" in faults(shared)
+    lost = replace(events[-1], outcome=Outcome.FAILED, exit_code=8, error_code="safety_xid")
+    assert faults(facts_of([*events[:-1], lost]))[-1] == "an XID error of the driver"
 
 
 def test_counters_and_figures(health):
@@ -186,8 +239,11 @@ def test_a_run_fills_every_picture_and_its_certificate_is_that_of_the_command_li
     assert result.name == "map"
     assert pictures.map.counts[State.ERRORS] == 1
     assert pictures.verdicts.health.text() == "✕ failed"
-    assert pictures.verdicts.sold.text() == "as sold"
-    assert pictures.identity.texts[1][-1] == "agrees"
+    assert pictures.verdicts.sold.text() == "✓ what its name says"
+    assert all("1 wrong product" in strip.why.text() for strip in pictures.strips.values())
+    assert pictures.map.legend[State.ERRORS] == "errors: 1 block of 64 MiB"
+    assert [row[-1] for row in pictures.identity.texts] == ["✓ agrees", "✓ agrees"]
+    assert pictures.identity.texts[1][1:4] == ("—", "—", "—")
     page.show_picture("certificate")
     assert not result.table.isVisible(), "a page needs the height"
     certificate = pictures.certificate

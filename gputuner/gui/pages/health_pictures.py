@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.gui.pages.health_certificate import CertificatePicture
 from gputuner.gui.pages.health_tables import TableFrame, nothing_yet
+from gputuner.gui.pages.health_verdict import VerdictBar
 from gputuner.gui.pages.health_wear import WearPicture
 from gputuner.gui.pages.pictures import Pictures, column, framed
 from gputuner.gui.picture_names import health_titles
@@ -19,55 +20,17 @@ from gputuner.gui.results_health import (
     burn_shown,
     counter_lines,
     counters_table,
-    health_headline,
     health_markdown,
-    is_sound,
     rate_series,
     shown_map,
-    sold_words,
     stretch_hint,
 )
+from gputuner.gui.results_health_verdict import identity_rows, sold_words
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
-from gputuner.gui.widgets.labels import card, label, repolish
 from gputuner.language import health
-from gputuner.language.words import _
-
-
-class VerdictBar(QWidget):
-    """Two verdicts in words: sound, and as sold."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setProperty("role", "clear")
-        frame = card()
-        row = QHBoxLayout(frame)
-        row.setContentsMargins(14, 6, 14, 6)
-        row.setSpacing(8)
-        self.health, self.sold = label("", "heading"), label("", "heading")
-        row.addWidget(label(_("Health"), "muted"))
-        row.addWidget(self.health)
-        row.addSpacing(24)
-        self._identity = label(_("Identity"), "muted")
-        row.addWidget(self._identity)
-        row.addWidget(self.sold)
-        row.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(frame)
-
-    def show_facts(self, facts: RunFacts) -> None:
-        """Say what is known."""
-        sign, role = {True: ("✓", "good"), False: ("✕", "danger"), None: ("○", "heading")}[is_sound(facts)]
-        self.health.setText(f"{sign} {health_headline(facts)}")
-        repolish(self.health, "role", role)
-        known = facts.finished is not None and not (facts.cards and facts.cards[0].is_cpu)
-        for each in (self._identity, self.sold):
-            each.setVisible(known)
-        self.sold.setText(sold_words(facts.points))
-        as_sold, other = self.sold.text() == _("as sold"), self.sold.text() == _("not as sold")
-        repolish(self.sold, "role", "good" if as_sold else "danger" if other else "heading")
+from gputuner.language.words import _, ngettext
 
 
 class HealthPictures(Pictures):
@@ -77,7 +40,9 @@ class HealthPictures(Pictures):
         super().__init__()
         self._theme = theme
         self.map = AddressMap(theme)
-        self.verdicts = VerdictBar()
+        self.strips = {name: VerdictBar() for name in ("map", "identity", "burn", "counters")}
+        """What the test says of the card, above each of these pictures."""
+        self.verdicts = self.strips["map"]
         self.framed_map = framed(self.map, _("Video memory by address"), "")
         where: Scale = linear(lambda value: f"{value:g}")
         self.rates = CurvePlot(theme, _("Read rate by address"), _("GB/s"), _("offset, GiB"), where, linear())
@@ -93,10 +58,10 @@ class HealthPictures(Pictures):
         self.certificate = CertificatePicture(theme)
         self.wear = None if wear is None else WearPicture(theme, wear)
         pages: dict[str, QWidget] = {
-            "map": column((self.verdicts, 0), (self.framed_map, 5), (self.rates, 2)),
-            "identity": column((scrolling(self.identity), 1)),
-            "burn": column((self.burn, 3), (beside(self.heat, self.clock), 2)),
-            "counters": column((scrolling(self.counters, self.stages, self.memory), 1)),
+            "map": column((self.verdicts, 0), (self.framed_map, 2), (self.rates, 1)),
+            "identity": column((self.strips["identity"], 0), (scrolling(self.identity), 1)),
+            "burn": column((self.strips["burn"], 0), (self.burn, 3), (beside(self.heat, self.clock), 2)),
+            "counters": column((self.strips["counters"], 0), (scrolling(self.memory, self.stages, self.counters), 1)),
             "certificate": self.certificate,
         }
         if self.wear is not None:
@@ -122,7 +87,8 @@ class HealthPictures(Pictures):
         points = facts.points
         shown = shown_map(facts)
         self.map.show_map(shown, {each.offset: stretch_hint(each) for each in shown.stretches})
-        self.verdicts.show_facts(facts)
+        for strip in self.strips.values():
+            strip.show_facts(facts)
         cpu = bool(facts.cards) and facts.cards[0].is_cpu
         self.framed_map.show_title(_("Main memory by address") if cpu else _("Video memory by address"))
         self.counters.setVisible(not cpu)
@@ -131,7 +97,8 @@ class HealthPictures(Pictures):
         self.rates.show_series(series)
         self.rates.setVisible(bool(series))
         verdicts = [health.identity(point) for point in of_metric(points, "identity_verdict")]
-        self.identity.show_table(health.identity_table(points), verdicts or [nothing_yet()])
+        checks, differing = identity_rows(points)
+        self.identity.show_table(checks, verdicts or [nothing_yet()], differing)
         self.identity.show_unit(sold_words(points) if verdicts else "")
         burned = burn_shown(facts, self._theme)
         for plot, found in ((self.burn, burned.rates), (self.heat, burned.heat), (self.clock, burned.clock)):
@@ -140,7 +107,7 @@ class HealthPictures(Pictures):
             plot.setVisible(bool(found))
         self.counters.show_table(counters_table(facts), counter_lines(facts))
         self.stages.show_table(health.stages_table(points))
-        self.memory.show_table(health.memory_table(points), health.memory_lines(points))
+        self.memory.show_table(health.memory_table(points), health.memory_lines(of_metric(points, "vram_coverage")))
         self.certificate.show_facts(facts)
 
     def mark(self, point_ids: frozenset[str]) -> None:
@@ -174,7 +141,8 @@ def _map_words(facts: RunFacts, unplaced: int) -> str:
     if covered:
         told += health.memory_lines(covered)[:1]
     if unplaced:
-        told.append(_("{count} wrong words have no known place").format(count=unplaced))
+        words = ngettext("{count} wrong word has no known place", "{count} wrong words have no known place", unplaced)
+        told.append(words.format(count=unplaced))
     return " · ".join(told)
 
 

@@ -5,7 +5,8 @@ from gputuner.gui.pages.health_pictures import HealthPictures
 from gputuner.gui.pages.result_view import ResultKind, ResultView
 from gputuner.gui.picture_names import health_picture_of_figure, health_picture_of_step, health_titles
 from gputuner.gui.results import point_hint, value_words
-from gputuner.gui.results_health import listed, sold_words
+from gputuner.gui.results_health import listed
+from gputuner.gui.results_health_verdict import sold_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
 from gputuner.gui.widgets.tables import Cell, Column

@@ -1,8 +1,9 @@
 # pyright: standard
 """Tables of words in a frame: what a check, a counter or a history says, row by row."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFontMetrics, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHeaderView
 
@@ -18,16 +19,22 @@ ROOM = 24
 ROW = 23
 NARROWEST = 60
 """Pixels that a column keeps where not all has room."""
+INSET = 8
+"""Pixels of a cell that its words do not get."""
 
 
 class TableFrame(PictureFrame):
-    """A titled table whose columns are as wide as their words, the first one gets what is left; lines below it."""
+    """A titled table whose columns are as wide as their words, the first one gets what is left; lines below it.
+
+    Where that is too wide, words of the widest columns go on in a further line.
+    """
 
     def __init__(self, theme: Theme, title: str, headers: Sequence[str], right: Sequence[int] = ()) -> None:
         super().__init__(title)
         columns = [Column(name, 0 if number == 0 else 8, number in right) for number, name in enumerate(headers)]
         self.table = Table(theme, columns, title, row_height=ROW)
         self.table.horizontalHeader().setMinimumSectionSize(24)
+        self.table.setWordWrap(True)
         self.body.setContentsMargins(4, 0, 4, 6)
         self.set_picture(self.table)
         self._lines = label("", "muted", wrap=True)
@@ -47,16 +54,17 @@ class TableFrame(PictureFrame):
         """What stands below the table."""
         return self._lines.text()
 
-    def show_table(self, shown: WordsTable, lines: Sequence[str] = ()) -> None:
-        """Show these rows, and lines below them; a table without a row is not there."""
+    def show_table(self, shown: WordsTable, lines: Sequence[str] = (), bad: Collection[int] = ()) -> None:
+        """Show these rows, and lines below them; a table without a row is not there. ``bad``: rows of faults."""
         self._lines.setText("\n".join(lines))
         self._lines.setVisible(bool(lines))
         if shown.rows == self._words:
             return
         self._words = tuple(shown.rows)
         self.table.setVisible(bool(shown.rows))
-        self.table.rows.show_rows([(str(n), [Cell(text) for text in row]) for n, row in enumerate(shown.rows)])
-        self.table.setFixedHeight(ROW * (len(shown.rows) + 1) + 4)
+        self.table.rows.show_rows(
+            [(str(n), [Cell(text, bad=n in bad) for text in row]) for n, row in enumerate(shown.rows)]
+        )
         self._fit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -70,7 +78,7 @@ class TableFrame(PictureFrame):
         self._fit()
 
     def _fit(self) -> None:
-        """Each column as wide as its words; where that is too much, the widest ones are cut, hovering tells them."""
+        """Each column as wide as its words; where that is too much, the widest ones get more lines."""
         if not self._words:
             return
         metrics = QFontMetrics(self.table.font())
@@ -82,10 +90,22 @@ class TableFrame(PictureFrame):
         room = self.width() - 2 * ROOM
         while sum(wide) > room and max(wide) > NARROWEST:
             wide[wide.index(max(wide))] -= 4
+        wide[0] = max(wide[0], room - sum(wide[1:]))
         header = self.table.horizontalHeader()
         for number in range(1, len(titles)):
             header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
             self.table.setColumnWidth(number, wide[number])
+        tall = [max(_tall(metrics, text, width) for text, width in zip(row, wide, strict=True)) for row in self._words]
+        for number, height in enumerate(tall):
+            self.table.setRowHeight(number, height)
+        self.table.setFixedHeight(ROW + sum(tall) + 4)
+
+
+def _tall(metrics: QFontMetrics, text: str, width: int) -> int:
+    """Height of a cell whose words have so much room, pixels."""
+    box = QRect(0, 0, width - INSET, 10_000)
+    lines = metrics.boundingRect(box, int(Qt.TextFlag.TextWordWrap), text).height()
+    return max(ROW, lines + ROW - metrics.height())
 
 
 def nothing_yet() -> str:

@@ -13,7 +13,7 @@ from gputuner.analysis.vram_map import State, VramMap
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme, tinted
 from gputuner.language import numbers
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 from gputuner.model.quantities import Limiter
 
 COLUMNS = (16, 32, 64)
@@ -76,6 +76,11 @@ class AddressMap(QWidget):
     def counts(self) -> Counter[State]:
         """Blocks of each kind."""
         return Counter(stretch.state for stretch in self.map.stretches)
+
+    @property
+    def legend(self) -> dict[State, str]:
+        """The words of the key."""
+        return dict(self._entries())
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark the blocks where these figures found errors."""
@@ -226,12 +231,19 @@ class AddressMap(QWidget):
     def _entries(self) -> list[tuple[State, str]]:
         """The key: what is there, and what would be the trouble."""
         counts = self.counts
-        size = self.map.stretch_bytes
         return [
-            (state, f"{words} {numbers.value(counts[state] * size, 'bytes')}" if counts[state] else words)
+            (state, _("{name}: {value}").format(name=words, value=self._much(state)) if counts[state] else words)
             for state, words in state_words().items()
             if counts[state] or state in (State.SOUND, State.ERRORS)
         ]
+
+    def _much(self, state: State) -> str:
+        """How much is so: of faults the blocks they lie in, for a block is far larger than what is wrong in it."""
+        if state not in (State.ERRORS, State.ALIASED):
+            return numbers.value(sum(each.bytes for each in self.map.stretches if each.state is state), "bytes")
+        count = self.counts[state]
+        told = ngettext("{count} block of {size}", "{count} blocks of {size}", count)
+        return told.format(count=count, size=numbers.value(self.map.stretch_bytes, "bytes"))
 
     def _legend_places(self) -> list[tuple[State, str, float, float]]:
         metrics = QFontMetricsF(self._small)

@@ -16,11 +16,12 @@ _Index = QModelIndex | QPersistentModelIndex
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: its text, a tooltip, and whether it is only an aside."""
+    """One cell: its text, a tooltip, whether it is only an aside, and whether it tells of a fault."""
 
     text: str
     hint: str = ""
     muted: bool = False
+    bad: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class Rows(QAbstractTableModel):
 
     def __init__(self, theme: Theme, columns: Sequence[Column]) -> None:
         super().__init__()
-        self._muted = QColor(theme.muted)
+        self._muted, self._danger = QColor(theme.muted), QColor(theme.danger)
         self.columns = list(columns)
         self.keys: list[str] = []
         self.cells: list[list[Cell]] = []
@@ -73,8 +74,8 @@ class Rows(QAbstractTableModel):
             return cell.hint or cell.text
         if role == Qt.ItemDataRole.TextAlignmentRole and self.columns[index.column()].right:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ForegroundRole and cell.muted:
-            return self._muted
+        if role == Qt.ItemDataRole.ForegroundRole and (cell.muted or cell.bad):
+            return self._danger if cell.bad else self._muted
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
