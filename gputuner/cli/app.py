@@ -35,7 +35,7 @@ from gputuner.cli.context import Context
 from gputuner.cli.options import Options
 from gputuner.cli.running import Interrupted, undisturbed
 from gputuner.cli.streams import CODES, close_quietly, guarded, last_words
-from gputuner.cli.usage import asked_language, own_words, refuse_empty, usage_error
+from gputuner.cli.usage import asked_language, own_words, refuse_empty, usage_error, written_strictly
 from gputuner.language import sentences
 from gputuner.language.words import N_, _, set_language
 from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageError
@@ -72,6 +72,7 @@ SESSION_COMMANDS = (
 def build_app() -> App:
     """The commands, with help in the language in use."""
     app = _app("gputuner --cli", _(ABOUT), 0)
+    app.config = (written_strictly,)
     for order, (name, command, about) in enumerate(COMMANDS):
         app.command(command, name=name, help=_(about), sort_key=order, usage=USAGE.get(name))
     group = _app("sessions", _(sessions.ABOUT), len(COMMANDS))

@@ -202,6 +202,10 @@ def _hold(output: Output, options: Options, control: "Control", card: CardContro
         output.note(_("Held until you press Ctrl-C; then the fans are automatic again."))
     elif not options.simulate:
         output.note(_("Held for {seconds} s; Ctrl-C ends it earlier.").format(seconds=f"{for_s:g}"))
+    else:
+        output.note(
+            _("This card is simulated: the {seconds} s pass on its own clock, at once.").format(seconds=f"{for_s:g}")
+        )
     if options.simulate:
         control.wait(for_s or 0.0)
         return

@@ -5,6 +5,7 @@ import contextlib
 from gputuner.language.words import N_, _
 from gputuner.model.control import LOCKS, Setting, Value
 from gputuner.model.errors import UsageError
+from gputuner.model.written_numbers import written_number
 
 WORDS: dict[str, Setting] = {
     "power-limit": Setting.POWER_LIMIT,
@@ -52,11 +53,17 @@ def parse_total(text: str) -> float:
     """
     watts = 0.0
     with contextlib.suppress(ValueError):
-        watts = float(text.strip().lower().removesuffix("w"))
+        watts = written_number(_bare(text, "w"))
     if not 0 < watts < 1e6:
         expected = _(_EXPECTED[Setting.POWER_LIMIT])
         raise UsageError("control_value_words", "no value", what=TOTAL, value=text, expected=expected)
     return watts
+
+
+def _bare(text: str, unit: str) -> str:
+    """``text`` without the unit behind it, if there is one."""
+    small = text.lower()
+    return small.removesuffix(unit).removesuffix(" ") if small.endswith(unit) else text
 
 
 def parse(setting: Setting, text: str) -> Value:
@@ -65,13 +72,12 @@ def parse(setting: Setting, text: str) -> Value:
     Raises:
         UsageError: the text is no such value.
     """
-    text = text.strip().lower()
-    if text == OWN.get(setting):
+    if text.lower() == OWN.get(setting):
         return ()
-    parts = text.removesuffix("%" if setting is Setting.FAN else "w").split(",")
+    parts = _bare(text, "%" if setting is Setting.FAN else "w").split(",")
     numbers: tuple[float, ...] = ()
     with contextlib.suppress(ValueError):
-        numbers = tuple(float(part) for part in parts)
+        numbers = tuple(written_number(part) for part in parts)
     if len(numbers) != (2 if setting in LOCKS else 1) or not all(abs(number) < 1e6 for number in numbers):
         expected = _(_EXPECTED[setting])
         raise UsageError("control_value_words", "no value", what=word_of(setting), value=text, expected=expected)

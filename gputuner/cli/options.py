@@ -11,6 +11,7 @@ from cyclopts import Group, Parameter, Token
 
 from gputuner.language.words import N_
 from gputuner.model.errors import GputunerError, ImportLogError, UsageError
+from gputuner.model.written_numbers import written_whole
 
 COMMON = Group(N_("Common options"), sort_key=9)
 GIB = 2**30
@@ -145,7 +146,7 @@ def whole_number(_kind: object, tokens: Sequence[Token]) -> int:
     Raises:
         ValueError: it is none.
     """
-    return int(tokens[0].value)
+    return written_whole(tokens[0].value)
 
 
 def check_range(option: str, value: float | None, bounds: tuple[float, float], unit: str) -> None:

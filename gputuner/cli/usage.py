@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from types import UnionType
 from typing import Literal, get_args, get_origin
 
-from cyclopts import CycloptsError
+from cyclopts import ArgumentCollection, CycloptsError
 from cyclopts.exceptions import (
     CoercionError,
     MissingArgumentError,
@@ -17,6 +17,7 @@ from cyclopts.exceptions import (
 
 from gputuner.language.words import N_, _
 from gputuner.model.errors import UsageError
+from gputuner.model.written_numbers import written_number, written_whole
 
 SELECTION = "--gpu"
 """Has a sentence of its own for an empty value."""
@@ -32,6 +33,31 @@ def own_words(argv: Sequence[str]) -> list[str]:
     """The words that are ours: those before ``--``."""
     words = list(argv)
     return words[: words.index("--")] if "--" in words else words
+
+
+def written_strictly(_app: object, _commands: Sequence[str], arguments: ArgumentCollection) -> None:
+    """Refuse values of options that Python alone would read as a number, before cyclopts does (its ``config``).
+
+    Raises:
+        UsageError: a value is no number, or no whole one where one is asked for.
+    """
+    for argument in arguments:
+        hint = _without_none(argument.hint)
+        kinds = {kind for kind in (hint, *get_args(hint), *get_args(argument.hint)) if isinstance(kind, type)}
+        read = written_number if float in kinds else written_whole if int in kinds else None
+        if read is None or str in kinds:
+            continue
+        for token in argument.tokens:
+            try:
+                read(token.value)
+            except ValueError as error:
+                raise UsageError(
+                    "option_value",
+                    str(error),
+                    option=token.keyword or argument.name,
+                    value=repr(token.value),
+                    expected=_(_EXPECTED[float if float in kinds else int]),
+                ) from error
 
 
 def usage_error(error: CycloptsError, commands: Sequence[str], *, dashes: bool = False) -> UsageError:

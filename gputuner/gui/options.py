@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gputuner.gui.theme import Choice
 from gputuner.model.errors import UsageError
+from gputuner.model.written_numbers import written_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def _number(name: str, text: str | None, low: float, high: float) -> float | Non
     if text is None:
         return None
     try:
-        value = float(text)
+        value = written_number(text)
     except ValueError:
         value = float("nan")
     if not low <= value <= high:

@@ -77,7 +77,7 @@ def test_set_off_on_and_a_second_of_its_kind(program: Program):
     [
         (["set", "weather"], "temperature, memory-temperature"),
         (["set", "temperature", "500"], "between 30 and 120"),
-        (["set", "temperature", "nan"], "between 30 and 120"),
+        (["set", "temperature", "nan"], "VALUE cannot be 'nan'"),
         (["set", "lost", "3"], "has no threshold"),
         (["set", "limit", "--for", "3"], "--for"),
         (["set", "xid", "--clear", "3"], "--clear"),

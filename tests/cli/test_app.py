@@ -14,10 +14,10 @@ from gputuner.model.cards import Origin
 WRONG = [
     (("tune", "--minutes", "0.1"), "--minutes is 0.1, but must lie between 0.2 and 1440 min."),
     (("tune", "--minutes", "-3"), "--minutes is -3, but must lie between 0.2 and 1440 min."),
-    (("tune", "--minutes", "nan"), "--minutes is nan, but must lie between 0.2 and 1440 min."),
+    (("tune", "--minutes", "nan"), "--minutes cannot be 'nan'; it takes a number."),
     (("tune", "--minutes", "1000"), "The time budget is 1000 minutes, but must lie between 0.2 and 120."),
     (("tune", "--memory-cap", "0"), "--memory-cap is 0, but must lie between 0.05 and 4096 GiB."),
-    (("tune", "--memory-cap", "inf"), "--memory-cap is inf, but must lie between 0.05 and 4096 GiB."),
+    (("tune", "--memory-cap", "inf"), "--memory-cap cannot be 'inf'; it takes a number."),
     (("tune", "--gpu", ","), "--gpu names no card; name one, or leave the option out."),
     (("tune", "--gpu", ""), "--gpu names no card; name one, or leave the option out."),
     (("devices", "--data-dir", ""), "What stands after --data-dir is empty; give a value, or leave the option out."),
@@ -68,6 +68,24 @@ def test_wrong_usage_with_json_is_one_document(program, argv, schema, code):
     assert (document["schema"], document["outcome"]) == (schema, "failed")
     assert (document["error"]["code"], document["error"]["exit_code"]) == (code, 2)
     assert result.err == f"{document['error']['message']}\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (("tune", "--minutes", "1_000"), "a number"),
+        (("tune", "--minutes", "nan"), "a number"),
+        (("tune", "--memory-cap", "２"), "a number"),
+        (("monitor", "--count", "1_0"), "a whole number"),
+        (("power", "--price", " 0.3"), "a number"),
+        (("alerts", "set", "margin", "1_0"), "a number"),
+    ],
+)
+def test_what_only_python_reads_as_a_number_is_none(program, argv, expected):
+    result = program(*argv)
+    assert result.code == 2
+    assert expected in result.err
+    assert repr(argv[-1]) in result.err
 
 
 def test_an_interrupt_that_will_not_wait_is_one_document(program):

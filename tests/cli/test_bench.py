@@ -129,7 +129,7 @@ def test_the_null_check_prints_this_machines_rate(program):
     [
         (("bench", "gemm-bf61"), 2, "There is no benchmark gemm-bf61; close to it are: gemm-bf16"),
         (("bench", "xyzzy"), 2, "There is no benchmark xyzzy; see gputuner --cli bench --list."),
-        (("bench", "--minutes", "nan"), 2, "--minutes is nan"),
+        (("bench", "--minutes", "nan"), 2, "--minutes cannot be 'nan'"),
         (("bench", "--null", "--against", "x"), 2, "--null and --against exclude each other"),
         (("bench", "--against", "nope"), 8, "There is no session nope"),
         (("sessions", "compare", "nope", "nope"), 8, "There is no session nope"),

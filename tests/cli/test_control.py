@@ -82,6 +82,27 @@ def test_a_simulated_card_takes_a_limit_and_refuses_one_out_of_range(simulated: 
     assert "put back to automatic" in err
 
 
+def test_a_simulated_card_says_that_its_time_passes_at_once(simulated: Run) -> None:
+    code, _, err = simulated("set", "power-limit", "300", "--for", "3000")
+    assert code == 0
+    assert "the 3000 s pass on its own clock, at once" in err
+
+
+@pytest.mark.parametrize("value", ["1_000", "２５０", " 300 ", "nan", "3e400", "300 watts"])
+@pytest.mark.parametrize("setting", ["power-limit", "total-power"])
+def test_what_only_python_reads_as_a_number_sets_no_watts(simulated: Run, setting: str, value: str) -> None:
+    code, _, err = simulated("set", setting, value, "--yes")
+    assert code == 2
+    assert "watts, such as 300" in err
+
+
+@pytest.mark.parametrize("value", ["300W", "300 w", "300.0"])
+def test_a_unit_may_stand_behind_the_number(simulated: Run, value: str) -> None:
+    code, out, _ = simulated("set", "power-limit", value, "--yes", "--json")
+    assert code == 0
+    assert json.loads(out)["control"]["reads"] == [300.0]
+
+
 def test_show_lists_every_setting_with_its_range(there: Machine) -> None:
     shown = json.loads(there("show", "--json")[1])["devices"][0]["settings"]
     assert list(shown) == ["power-limit", "lock-clocks", "lock-memory", "offset-core", "offset-memory", "fan"]

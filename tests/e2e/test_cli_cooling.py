@@ -30,7 +30,7 @@ def test_a_test_and_another_and_both_compared(gputuner):
     [
         (("--room", "200", "--simulate", CARD), "200"),
         (("--room", "nan", "--simulate", CARD), "nan"),
-        (("--room=-1e400", "--simulate", CARD), "-inf"),
+        (("--room=-1e400", "--simulate", CARD), "-1e400"),
         (("--cooler", "fridge", "--simulate", CARD), "fridge"),
         (("alexnet", "--simulate", CARD), "alexnet"),
         (("--gpu", "cpu"), "graphics card"),
