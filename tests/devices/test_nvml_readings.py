@@ -266,6 +266,18 @@ def test_a_fan_that_turned_and_stands_is_told_and_one_without_a_tachometer_is_no
     assert told == [1100, 0, Reason.NOT_SUPPORTED, Reason.NOT_SUPPORTED]
 
 
+def test_a_second_fan_that_turned_and_stands_though_it_is_to_turn_is_told(fake_nvml: FakeNvml) -> None:
+    told: list[float] = []
+    for asked in (40, 0):
+        calls: dict[str, object] = {"nvmlDeviceGetFanSpeed_v2(0)": 40, "nvmlDeviceGetFanSpeed_v2(1)": asked}
+        calls |= {"nvmlDeviceGetFanSpeedRPM(0)": 1500, "nvmlDeviceGetFanSpeedRPM(1)": {"sequence": [1480, 0]}}
+        fake_nvml.show(Scenario(card(**calls)))
+        source = NvmlSource()
+        told += [first(source, Tier.SLOW, t).values[Quantity.FAN_RPM] for t in range(2)]
+        source.close()
+    assert told == [1500, 0, 1500, 1500], "one that is to rest may"
+
+
 def test_activity_counters_between_two_slow_ticks(fake_nvml: FakeNvml) -> None:
     gpm = {"nvmlGpmQueryDeviceSupport": 1, "gpm(2)": 9312, "gpm(5)": 8101, "gpm(10)": 2590}
     fake_nvml.show(Scenario(card(**gpm)))

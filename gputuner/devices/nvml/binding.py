@@ -17,6 +17,8 @@ INIT_NO_GPUS = 1
 INIT_NO_ATTACH = 2
 """NVML_INIT_FLAG_NO_ATTACH: leave cards alone until they are asked for."""
 
+FAN_RPM = "nvmlDeviceGetFanSpeedRPM"
+
 
 def is_official(module: ModuleType) -> bool:
     """True if ``module`` is NVIDIA's own binding.
@@ -69,10 +71,29 @@ class Binding:
             version = getattr(self.module, "nvmlMemory_v2", None)
             plain = getattr(self.module, "nvmlDeviceGetMemoryInfo", None)
             function = (lambda handle: plain(handle, version)) if plain and version else None
+        elif name == FAN_RPM:
+            function = self._fan_rpm()
         else:
             function = getattr(self.module, name, None)
         self._functions[name] = found = function or _unavailable
         return found
+
+    def _fan_rpm(self) -> Callable[..., Any] | None:
+        """Speed of the fan of a number: the binding's own function knows the first one only."""
+        plain = getattr(self.module, FAN_RPM, None)
+        info, version = (getattr(self.module, each, None) for each in ("c_nvmlFanSpeedInfo_t", "nvmlFanSpeedInfo_v1"))
+
+        def read(handle: Any, fan: int = 0) -> Any:
+            if fan == 0 and plain is not None:
+                return plain(handle)
+            function = self.pointer(FAN_RPM)
+            if function is None or info is None or version is None:
+                return failed(Code.NOT_SUPPORTED)
+            asked = info(version=version, fan=fan)
+            code = function(handle, ctypes.byref(asked))
+            return failed(code) if code else asked.speed
+
+        return read if plain is not None else None
 
     def ask(self, name: str, *args: Any) -> Any:
         """What the function ``name`` answers, or ``Failed``."""

@@ -20,10 +20,10 @@ class Card:
     Attributes:
         fan_count: number of fans, None if unknown.
         identified_ns: when its identity was last read in full, None if it never was without a failure.
-        fan_turned: True once the tachometer has told a speed; from then on 0 rpm means a fan that stands.
+        fans_turned: numbers of the fans whose tachometer has told a speed; from then on 0 rpm means a fan that stands.
     """
 
-    __slots__ = ("binding", "fan_count", "fan_turned", "fast", "handle", "identified_ns", "info", "once", "slow")
+    __slots__ = ("binding", "fan_count", "fans_turned", "fast", "handle", "identified_ns", "info", "once", "slow")
 
     def __init__(self, binding: Binding, handle: Any, info: CardInfo) -> None:
         """Hold a handle that answered."""
@@ -31,7 +31,7 @@ class Card:
         self.handle = handle
         self.info = info
         self.fan_count: int | None = None
-        self.fan_turned = False
+        self.fans_turned: set[int] = set()
         self.identified_ns: int | None = None
         self.once, self.fast, self.slow = Asker(self), Asker(self), Asker(self)
 

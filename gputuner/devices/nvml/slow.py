@@ -5,6 +5,7 @@ from struct import pack
 from typing import Any
 
 from gputuner.devices.nvml import gpm, plausible
+from gputuner.devices.nvml.binding import FAN_RPM
 from gputuner.devices.nvml.card import Asker
 from gputuner.devices.nvml.direct import Direct, learned
 from gputuner.devices.nvml.errors import Code, Failed, failed
@@ -154,8 +155,16 @@ def _remapped(asker: Asker, fields: dict[int, Any]) -> Any:
     return rows if type(rows) is Failed else rows[0] + rows[1]
 
 
+def _asked(speed: Any) -> bool:
+    """True if a fan is to turn."""
+    return type(speed) is not Failed and speed > 0
+
+
 def _fans(asker: Asker, tick: Tick) -> None:
-    """The intended speed of the fastest fan, and the speed of the first one where the driver tells it."""
+    """The intended speed of the fastest fan, and the speed of the first one where the driver tells it.
+
+    Where another one that has been seen turning stands although it is to turn, the speed is that: 0.
+    """
     if asker.card.fan_count == 0:
         tick.lack(Reason.NOT_SUPPORTED, Q.FAN_FRACTION, Q.FAN_RPM)
         return
@@ -163,8 +172,12 @@ def _fans(asker: Asker, tick: Tick) -> None:
     told: list[int] = [speed for speed in speeds if type(speed) is not Failed]
     fastest: Any = max(told) if told else asker.ask("nvmlDeviceGetFanSpeed")
     tick.put(Q.FAN_FRACTION, fastest, plausible.FAN_PERCENT)
-    rpm: Any = asker.ask("nvmlDeviceGetFanSpeedRPM")
-    asker.card.fan_turned = asker.card.fan_turned or (type(rpm) is int and rpm > 0)
-    if rpm == 0 and told and max(told) > 0 and not asker.card.fan_turned:
-        rpm = failed(Code.NOT_SUPPORTED)  # without a tachometer some cards say 0 while they ask for speed
+    turning: list[Any] = [asker.ask(FAN_RPM), *(asker.ask(FAN_RPM, fan) for fan in range(1, len(speeds)))]
+    turned = asker.card.fans_turned
+    turned.update(fan for fan, rpm in enumerate(turning) if type(rpm) is int and rpm > 0)
+    first: Any = turning[0]
+    if first == 0 and told and max(told) > 0 and 0 not in turned:
+        first = failed(Code.NOT_SUPPORTED)  # without a tachometer some cards say 0 while they ask for speed
+    stands = any(rpm == 0 and fan in turned and _asked(speeds[fan]) for fan, rpm in enumerate(turning))
+    rpm: Any = 0 if stands else first
     tick.put(Q.FAN_RPM, rpm, plausible.RPM)
