@@ -9,6 +9,7 @@ from math import ceil, floor
 
 from gputuner.advice.making import make
 from gputuner.advice.questions import PREFIX, command
+from gputuner.advice.supply_again import SHARE, WATTS, again
 from gputuner.analysis.supply import Figure, SupplyPlan
 from gputuner.analysis.supply_facts import SupplyFacts
 from gputuner.analysis.supply_power import most_of
@@ -43,20 +44,20 @@ def supply_questions(plan: SupplyPlan, cards: tuple[CardInfo, ...], facts: Suppl
             told: dict[str, Scalar] = {"seconds": round(draw.seen.held_s)}
             found.append(Question(id="supply_longer", card=card.uuid, command=command(card, "cooling"), params=told))
     first = cards[0].uuid if cards else ""
-    again = "gputuner --cli supply --cpu-watts WATTS --rest-watts WATTS"
+    open_w = {"cpu_w": WATTS, "rest_w": WATTS}
     share = facts["load_share"].high
     load, circuit = plan.need("load"), plan.need("circuit_load")
     unsure = plan.wishes.cpu_w is None or plan.wishes.rest_w is None
     if plan.wishes.psu_w is not None and load.low <= share < load.high and unsure:
         psu: dict[str, Scalar] = {**_percent(load), "psu_w": plan.wishes.psu_w}
-        words = f"{again} --psu-watts {plan.wishes.psu_w:g}"
+        words = again(plan, cards, **open_w)
         found.append(Question(id="supply_tight", card=first, command=words, params=psu))
     elif plan.wishes.psu_w is not None and load.high <= share and cards and plan.known:
         found += _hotter(plan, cards, share)
     elif plan.wishes.psu_w is None and unsure:
-        found.append(Question(id="supply_own", card=first, command=f"{again} --psu-watts WATTS"))
+        found.append(Question(id="supply_own", card=first, command=again(plan, cards, **open_w, psu_w=WATTS)))
     if circuit.low <= 1.0 < circuit.high:
-        words = f"{again} --efficiency SHARE"
+        words = again(plan, cards, **open_w, efficiency=SHARE)
         found.append(Question(id="supply_circuit", card=first, command=words, params=_percent(circuit)))
     return tuple(found)
 
@@ -105,16 +106,21 @@ def _psu(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:
         return []
     left = floor(share * psu - cpu.high - rest.high)
     told |= {"rating": float(size.params["rating"]), "count": int(size.params["count"])}
-    lowest = [draw.lowest_w for draw in plan.draws if draw.lowest_w is not None]
-    if 0 < left < sum(lowest):
-        told |= {"left_w": left, "least_w": ceil(sum(lowest))}
-    elif left > 0:
-        told["cap_w"] = left
-    capped = "cap_w" in told and len(lowest) == len(plan.draws)
-    snippet = _cap(plan, left) if capped else None
+    cap, snippet = _capped(plan, left)
+    told |= cap
     rule = "supply.too_small" if load.low > 1.0 else "supply.tight"
     weight = HOT if load.high > 1.0 else KNOWN  # head-room is a rule of thumb, the rating is none
     return [_made(rule, plan, told, evidence, weight=weight, snippet=snippet)]
+
+
+def _capped(plan: SupplyPlan, left: int) -> tuple[dict[str, Scalar], str | None]:
+    """What is to be told of ``left`` W for all cards, and the command that caps them so where they take it."""
+    lowest = [draw.lowest_w for draw in plan.draws if draw.lowest_w is not None]
+    if left <= 0:
+        return {}, None
+    if left < sum(lowest):
+        return {"left_w": left, "least_w": ceil(sum(lowest))}, None
+    return {"cap_w": left}, _cap(plan, left) if len(lowest) == len(plan.draws) else None
 
 
 def _cap(plan: SupplyPlan, watts: int) -> str | None:
@@ -147,7 +153,11 @@ def _circuit(plan: SupplyPlan) -> list[Advice]:
         "volts": plan.wishes.circuit_volts,
         "amps": plan.wishes.circuit_amps,
     }
-    return [_made("supply.circuit", plan, told, [plan.need("cards").id, wall.id, load.id], weight=HOT)]
+    kept = plan.need("machine").high / wall.high  # what the supply passes on, at the unkind end
+    left = floor(lasting.high * kept - plan.need("cpu").high - plan.need("rest").high)
+    cap, snippet = _capped(plan, left)
+    evidence = [plan.need("cards").id, wall.id, load.id]
+    return [_made("supply.circuit", plan, told | cap, evidence, weight=HOT, snippet=snippet)]
 
 
 def _cable(plan: SupplyPlan, facts: SupplyFacts) -> list[Advice]:

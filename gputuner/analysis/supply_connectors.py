@@ -56,7 +56,7 @@ def _plugged(draw: CardDraw, facts: SupplyFacts) -> list[Figure]:
     old = [pin_amps(watts, need, EIGHT_PINS) for watts in (low, high)]
     new = [pin_amps(watts, plugs, HPWR_PINS) for watts in (low, high)]
     rated = facts["hpwr_a"].low
-    sure = confidence_of([draw])
+    sure = weakest(confidence_of([draw]), facts["slot_w"].confidence)  # what the cables carry rests on the slot
     rows: list[tuple[str, Sequence[float], str, str, str]] = [
         ("eight_pins", (_plugs(low, eight.low), need), "", "plugs", "eight_pin_w"),
         ("eight_pin_amps", old, "A", "pin_amps", "eight_pin_a"),

@@ -104,8 +104,8 @@ def _connectors(plan: SupplyPlan, theme: Theme) -> list[Gauge]:
 
     found: list[Gauge] = []
     kinds = (
-        ("12VHPWR", "hpwr_plugs", "hpwr_amps", theme.purple),
-        ("8-pin", "eight_pins", "eight_pin_amps", theme.sky),
+        (_("either by 12VHPWR"), "hpwr_plugs", "hpwr_amps", theme.purple),
+        (_("or by 8-pin"), "eight_pins", "eight_pin_amps", theme.sky),
     )
     for title, plugs, amps, colour in kinds:
         count, each = of(plugs), of(amps)
@@ -140,7 +140,7 @@ def _circuit(plan: SupplyPlan, theme: Theme) -> Gauge:
         parts=tuple(part for part in (sure, perhaps) if part.value > 0),
         lines=(
             Line(value=lasting.high, text=_("for hours {watts}").format(watts=_w(lasting.high))),
-            Line(value=full.high, text=_w(full.high)),
+            Line(value=full.high, text=_("breaker {watts}").format(watts=_w(full.high))),
         ),
         top=ROOM * max(full.high, wall.high),
         over=load.low > 1.0,

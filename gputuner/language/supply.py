@@ -162,9 +162,10 @@ _LOAD = (
     N_("All together {machine_low_w} to {machine_high_w:W} sustained: {low:fraction} to {high:fraction} of it."),
     N_("All together {machine_w:W} sustained: {load:fraction} of it."),
 )
+_TOO_LOW = N_("{left_w:W} are left for the cards; their lowest limits add up to {least_w:W}, so no cap is low enough.")
 _CAP = (
     N_("Or cap the cards: {cap_w:W} for all of them leave that head-room."),
-    N_("{left_w:W} are left for the cards; their lowest limits add up to {least_w:W}, so no cap is low enough."),
+    _TOO_LOW,
 )
 ADVICE: dict[str, AdviceWords] = {
     "supply.enough": AdviceWords(
@@ -195,6 +196,8 @@ ADVICE: dict[str, AdviceWords] = {
         why=(
             N_("{wall_low_w} to {wall_high_w:W} from the wall; {volts:V} × {amps:A} carry {lasting_w:W} for hours."),
             N_("That is a rule of the US code; what holds where you live is yours to check."),
+            N_("With the cards capped at {cap_w:W} in all it carries them for hours."),
+            _TOO_LOW,
         ),
     ),
     "supply.connector": AdviceWords(
@@ -355,7 +358,8 @@ def draw_brief(draws: Sequence["CardDraw"]) -> str:
         "sheet": _("from the sheet, not measured"),
     }
     watts = value(round(draw.sustained_w), "W")
-    return f"{count} × {draw.name} · {watts} · {sources[draw.source.value]}"
+    origin = [_("simulated")] if any(each.simulated for each in draws) else []
+    return " · ".join((f"{count} × {draw.name}", watts, sources[draw.source.value], *origin))
 
 
 def plan_markdown(plan: "SupplyPlan") -> str:

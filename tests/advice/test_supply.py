@@ -1,15 +1,19 @@
 """Advice on supply, circuit and cables stands on what is known; where a range leaves it open there is a question."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.advice.supply import supply_advice, supply_questions
+from gputuner.advice.supply_again import OPTIONS
 from gputuner.analysis.supply import SupplyPlan, Wishes
 from gputuner.analysis.supply_draw import CardDraw, DrawSource, Feed, Seen
 from gputuner.analysis.supply_planned import planned
 from gputuner.catalog.supply import load_supply
+from gputuner.cli.supply import OPTIONS as CLI_OPTIONS
 from gputuner.language import sentences
 from gputuner.model.advice import Confidence
-from gputuner.model.cards import CardInfo, Origin
+from gputuner.model.cards import CardInfo, CatalogMatch, Origin
 
 FACTS = load_supply()
 SECOND = "GPU-1111111187654321"
@@ -140,8 +144,33 @@ def test_a_circuit_that_is_too_small_at_the_kind_end_too():
     assert ids(loaded)[0] == ["supply.circuit"]
     (advice,) = supply_advice(loaded, FACTS)
     assert "1440 W for hours" in sentences.advice_why(advice)
+    assert "capped at 996 W in all" in sentences.advice_why(advice), "1440 W at 90 % less 300 W"
+    assert advice.snippet is None, "three of one card that is here once"
     open_ended = plan(*[drawn(450)] * 2, cpu_w=300, rest_w=100, circuit_volts=120, circuit_amps=15)
     assert ids(open_ended) == ([], ["supply_circuit"])
+
+
+def test_a_command_asks_again_for_the_same_cards_with_what_was_told():
+    simulated = replace(CARD, origin=Origin.SIMULATED, catalog=CatalogMatch(catalog_id="rtx-4090", name="RTX 4090"))
+    wishes = {"circuit_volts": 120.0, "circuit_amps": 15.0, "cpu_w": 200.0}
+    four = plan(*[drawn(450, simulated=True)] * 4, **wishes)
+    asked = {each.id: each.command for each in supply_questions(four, (simulated,), FACTS)}
+    assert asked["supply_own"] == (
+        "gputuner --cli supply --simulate rtx-4090 --cards 4 --cpu-watts 200 --rest-watts WATTS --psu-watts WATTS "
+        "--circuit-volts 120 --circuit-amps 15"
+    )
+    asked = {each.id: each.command for each in supply_questions(plan(drawn(400), psu_w=850), (CARD,), FACTS)}
+    assert asked["supply_tight"] == (
+        "gputuner --cli supply --gpu GPU-00000000 --cpu-watts WATTS --rest-watts WATTS --psu-watts 850"
+    )
+    told = [CardDraw(name=f"{w}", source=DrawSource.TOLD, sustained_w=w, peak_w=w) for w in (350, 350, 300, 300)]
+    (asked,) = supply_questions(plan(*told, price=0.3), (), FACTS)
+    assert asked.command.startswith("gputuner --cli supply --watts 350 --watts 300 --cards 2 --cpu-watts WATTS")
+    assert asked.command.endswith("--psu-watts WATTS --price 0.3")
+
+
+def test_the_command_names_the_options_of_the_command_line():
+    assert {**OPTIONS, "watts": "--watts", "cards": "--cards"} == CLI_OPTIONS
 
 
 def test_a_card_above_what_one_connector_carries():

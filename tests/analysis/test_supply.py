@@ -83,6 +83,7 @@ def test_connectors_of_a_450_w_and_a_600_w_card():
     assert ends(card, "cable") == (384, 450)
     assert ends(card, "eight_pins") == (3, 3)
     assert ends(card, "hpwr_plugs") == (1, 1)
+    assert {card.need(name).confidence for name in ("cable", "eight_pins", "hpwr_plugs")} == {"M"}, "rests on the slot"
     assert card.need("hpwr_amps").high == pytest.approx(6.25)
     full = plan(600)
     assert full.need("hpwr_amps").high == pytest.approx(8.333, abs=1e-3)

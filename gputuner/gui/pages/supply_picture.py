@@ -16,6 +16,8 @@ EDGE, TITLE, MARKS, TRACK, GAP = 10.0, 17.0, 14.0, 20.0, 7.0
 """Pixels: sides, line of the title, line of the limits' words, track, between gauges."""
 SHORTEST = 60.0
 """Pixels below which nothing is told beside a title (hovering tells it)."""
+APART = 14.0
+"""Pixels between the words of two limits: nearer they read as one."""
 BLOCK = TITLE + MARKS + TRACK + GAP
 
 
@@ -161,4 +163,4 @@ class SupplyGauges(QWidget):
         left = max(track.left(), min(x - wide / 2, free - wide))
         painter.setPen(QColor(self._theme.muted))
         painter.drawText(QRectF(left, track.top() - MARKS - 2, wide, MARKS), Qt.AlignmentFlag.AlignVCenter, line.text)
-        return left - 6
+        return left - APART
