@@ -70,6 +70,13 @@ def test_a_name_stands_where_it_is_wanted_and_nothing_beyond_the_figures_has_tic
     axis = plot.plot.getPlotItem().getAxis("bottom")
     (_step, places) = axis.tickValues(19.0, 40.0, 1000)[0]
     assert max(places) <= 29.5
+    image = QImage(200, 40, QImage.Format.Format_ARGB32)
+    painter = QPainter(image)
+    (_pen, left, right), *_others = axis.generateDrawSpecs(painter)
+    painter.end()
+    span, low, high = axis.size().width(), *axis.range
+    assert axis.last < high
+    assert (right - left).x() == pytest.approx(span * (axis.last - low) / (high - low), rel=0.02), "it ends there too"
 
 
 def test_words_of_a_level_line_are_not_struck_through_by_it(plot):

@@ -4,6 +4,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log2, log10
+from typing import Any
 
 from gputuner.gui.plots.style import EndedAxis, even_ticks
 from gputuner.language.numbers import number, tick
@@ -91,6 +92,16 @@ class ScaleAxis(EndedAxis):
         """Place of the last figure: what lies beyond has no ticks, only room for words."""
         self.wanted: tuple[float, ...] = ()
         """Places to name instead of round ones, as far as they have room."""
+
+    def generateDrawSpecs(self, p: Any) -> Any:
+        """What is drawn; the line of a bottom axis ends behind the last figure: what follows is room for words."""
+        specs = super().generateDrawSpecs(p)
+        low, high = self.range
+        if specs is None or self.orientation != "bottom" or not low < self.last < high:
+            return specs
+        (pen, left, right), *others = specs
+        end = left + (right - left) * ((self.last - low) / (high - low))
+        return ((pen, left, end), *others)
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         """As many as have room; of even ones no more than are needed to read a value."""
