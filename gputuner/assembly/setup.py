@@ -42,7 +42,7 @@ from gputuner.model.steps import Warn
 from gputuner.sessions.library import SessionLibrary
 from gputuner.sessions.writer import SessionWriter
 from gputuner.settings.paths import paths
-from gputuner.settings.preferences import Preferences
+from gputuner.settings.preferences import Preferences, Problem
 from gputuner.settings.preferences import load as load_preferences
 from gputuner.telemetry.feed import Feed, Notice
 from gputuner.telemetry.rates import Rates
@@ -65,10 +65,12 @@ class Setup:
         python: str | None,
         memory_cap_bytes: int | None,
         preferences: Preferences,
+        problems: Sequence[Problem] = (),
     ) -> None:
-        """Keep the choice; nothing starts."""
+        """Keep the choice; nothing starts. ``problems``: what was wrong with the file of ``preferences``."""
         self.data_dir = data_dir
         self.preferences = preferences
+        self._problems = tuple(problems)
         self.python = python
         self.simulate = tuple(simulate)
         self._replay = replay
@@ -103,8 +105,12 @@ class Setup:
         return self._cards.all()
 
     def notices(self) -> tuple[Notice, ...]:
-        """What the telemetry met that a reader must know, each once; starts nothing."""
-        return self._cards.notices()
+        """What the telemetry met that a reader must know, and what is wrong with preferences; starts nothing."""
+        path = str(paths(self.data_dir).preferences)
+        return (
+            *(Notice(code=each.code, t_ns=0, params={"path": path, "key": each.key or ""}) for each in self._problems),
+            *self._cards.notices(),
+        )
 
     def select(self, selection: str | None, *, for_experiment: bool) -> tuple[CardInfo, ...]:
         """The cards of ``--gpu``; without it all for viewing, and for an experiment the one that suits best.
@@ -327,11 +333,13 @@ def open_setup(
     where = paths(data_dir)
     if os.path.exists(where.data_dir) and not os.path.isdir(where.data_dir):
         raise StoreError("data_dir_no_folder", f"{where.data_dir} is not a folder", path=str(where.data_dir))
+    preferred = load_preferences(where.preferences)
     return Setup(
         simulate=simulate,
         replay=replay,
         data_dir=where.data_dir,
         python=python,
         memory_cap_bytes=memory_cap_bytes,
-        preferences=load_preferences(where.preferences).preferences,
+        preferences=preferred.preferences,
+        problems=preferred.problems,
     )

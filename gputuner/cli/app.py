@@ -37,7 +37,7 @@ from gputuner.cli.running import Interrupted, undisturbed
 from gputuner.cli.streams import CODES, close_quietly, guarded, last_words
 from gputuner.cli.usage import asked_language, own_words, refuse_empty, usage_error, written_strictly
 from gputuner.language import sentences
-from gputuner.language.words import N_, _, set_language
+from gputuner.language.words import N_, _, not_compiled, set_language
 from gputuner.model.errors import ExitCode, GputunerError, StoreError, UsageError
 
 if TYPE_CHECKING:
@@ -128,9 +128,12 @@ def main(argv: Sequence[str], open_setup: "OpenSetup | None" = None) -> int:
         argv: the words after ``--cli``.
         open_setup: how to put the program together; None: as ``gputuner.assembly`` does.
     """
-    set_language(asked_language(own_words(argv)))
+    ours = own_words(argv)
+    set_language(asked_language(ours))
     try:
         with guarded():
+            if (told := not_compiled()) and "--quiet" not in ours:
+                print(told, file=sys.stderr)
             return _flushed(list(argv), open_setup)
     except StoreError as error:  # there is no stdout
         return _say(error)

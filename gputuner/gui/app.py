@@ -18,7 +18,7 @@ from gputuner.gui.options import WindowOptions, parse
 from gputuner.gui.ports import Ports
 from gputuner.gui.window import MainWindow
 from gputuner.language import sentences
-from gputuner.language.words import language, set_language
+from gputuner.language.words import language, not_compiled, set_language
 from gputuner.model.errors import GputunerError, ImportLogError, StoreError
 
 
@@ -62,6 +62,8 @@ def run(ports: Ports, options: WindowOptions, card: str | None = None) -> int:
     """Show the window (or draw the screenshots) with these ports; ``card`` is the one Tune starts with."""
     if options.language is None:
         set_language(ports.preference("language"))
+    if told := not_compiled():
+        print(f"gputuner: {told}", file=sys.stderr)
     if options.screenshots is not None:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     application = make_application()

@@ -43,6 +43,13 @@ _RUN: dict[str, str] = {
         "{free_bytes:bytes} were free. End what else holds memory, or make samples or model smaller; gradient "
         "checkpointing also helps."
     ),
+    "preferences_malformed": N_(
+        "{path} cannot be understood, so the usual preferences hold. Mend it, or delete it to have them for good."
+    ),
+    "preferences_newer": N_(
+        "{path} was written by a newer gputuner: what this one knows of it is followed, the rest left alone."
+    ),
+    "preference_ignored": N_("{path}: {key} has a value that cannot be, so the usual one holds."),
     "lengths_vary": N_(
         "The samples that {workload} makes differ in length (here {shape}): what fits now may not fit when long ones "
         "meet. Let batch(n) make the longest."

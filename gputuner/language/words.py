@@ -25,6 +25,7 @@ class _Chosen:
     """The language in use; one per process."""
 
     tag: str = ENGLISH
+    wanted: str = ENGLISH
     catalogue: NullTranslations = NullTranslations()
 
 
@@ -37,6 +38,7 @@ def set_language(tag: str | None = None, locale_dir: Path | None = None) -> str:
     """
     wanted = preferred_language() if tag is None else tag
     _Chosen.tag, _Chosen.catalogue = ENGLISH, NullTranslations()
+    _Chosen.wanted = wanted if wanted in LANGUAGES else ENGLISH
     if wanted in LANGUAGES and wanted != ENGLISH:
         folder = resource_path("locale") if locale_dir is None else locale_dir
         compiled = folder / wanted / "LC_MESSAGES" / f"{DOMAIN}.mo"
@@ -49,6 +51,15 @@ def set_language(tag: str | None = None, locale_dir: Path | None = None) -> str:
 def language() -> str:
     """Tag of the language in use."""
     return _Chosen.tag
+
+
+def not_compiled() -> str:
+    """A sentence where another language was wanted than is spoken; empty where that is spoken."""
+    if _Chosen.wanted == _Chosen.tag:
+        return ""
+    return _("The words of {language} are not compiled, so this is English. In the source folder: make words").format(
+        language=_Chosen.wanted
+    )
 
 
 def preferred_language() -> str:

@@ -44,9 +44,14 @@ def test_english_is_the_source(compiled):
     assert ngettext("{n} card", "{n} cards", 2) == "{n} cards"
 
 
-def test_without_a_compiled_catalogue_people_read_english(tmp_path):
-    assert set_language("zh_CN", tmp_path) == "en"
+def test_without_a_compiled_catalogue_people_read_english_and_are_told(tmp_path, compiled):
+    assert set_language("zh_CN", tmp_path / "empty") == "en"
     assert _("power limit") == "power limit"
+    assert "zh_CN" in words.not_compiled()
+    assert "make words" in words.not_compiled()
+    for tag in ("zh_CN", "en", "fr"):
+        set_language(tag, compiled)
+        assert words.not_compiled() == ""
 
 
 def test_an_unknown_tag_means_english(compiled):
