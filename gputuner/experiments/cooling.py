@@ -11,12 +11,13 @@ from gputuner.experiments.advised import advised
 from gputuner.experiments.contention_jobs import parse_job
 from gputuner.experiments.cooling_points import cooling_points, load_point, look_point
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.precisions import training_order
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.errors import UsageError
 from gputuner.model.samples import Sample
-from gputuner.model.steps import Done, Plan, Step, StepResult, Total, Watch, Work
+from gputuner.model.steps import Done, Plan, Step, StepResult, Total, UserCodeFailed, Watch, Work
 from gputuner.workloads.specs import MatmulSpec
 
 Cooler = Literal["", "blower", "open", "hybrid", "water"]
@@ -94,6 +95,7 @@ class Cooling:
 
         Raises:
             UsageError: the load's settings are out of range.
+            UserCodeError: the load ended with an error of its own before anything was measured.
         """
         course = Course(context, 0.0)
         yield Total(steps=2, expected_s=context.budget_s, known=False)
@@ -134,6 +136,8 @@ class _Test:
         looked_s = 0.0
         while course.fits(spec.chunk_s + CHUNK_COST_S, cool_s):
             result = yield from course.attempt(work, spec.chunk_s + CHUNK_COST_S)
+            if isinstance(result, UserCodeFailed) and self._last is None:
+                refuse(self._name(), result)
             if not isinstance(result, Done) or not result.trials:
                 yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
                 return
@@ -158,6 +162,11 @@ class _Test:
         assert self._last is not None
         load = load_point(course, self._spec, self._last.trials[0], self._last.conditions)
         yield from course.tell(*cooling_points(course, self._spec, found, self._last.conditions), *load)
+
+    def _name(self) -> str:
+        """The load as figures name it: of a recipe nothing of where it lies."""
+        spec = self._spec
+        return PRODUCT if spec.load == PRODUCT else parse_job(spec.load).on(self._course.context, spec.folder).name
 
     def _work(self) -> Work:
         """The load: one kind only, since board power does not tell where heat arises."""

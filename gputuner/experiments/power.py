@@ -12,6 +12,7 @@ from gputuner.analysis.power_curve import Visit, fit_curve
 from gputuner.experiments.advised import advised
 from gputuner.experiments.contention_jobs import Job, parse_job
 from gputuner.experiments.course import Course, RunEnds
+from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.power_dial import Dial, StoredVisit, dial_of
 from gputuner.experiments.power_passive import tell_passive
@@ -20,7 +21,7 @@ from gputuner.experiments.power_visit import LEAST_COST_S, MOST_CHUNKS, Visited,
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.control import Setting
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Plan, Refused, Set, Step, StepResult, Total
+from gputuner.model.steps import Plan, Refused, Set, Step, StepResult, Total, UserCodeFailed
 
 LOAD = "resnet50:batch=64"
 """A training that people run; half-precision it fits in 8 GB."""
@@ -106,6 +107,7 @@ class Power:
 
         Raises:
             UsageError: there is no card whose power could be limited.
+            UserCodeError: the load ended with an error of its own before anything was measured.
         """
         if context.card.is_cpu:
             raise UsageError("power_needs_card", "a power sweep needs a card")
@@ -143,6 +145,9 @@ class _Sweep:
         """As it stands first; then, where settings may be changed, the others."""
         first = yield from self._visit(self._standing(), SOAK_CHUNKS)
         if first is None:
+            failed = self._course.last
+            if isinstance(failed, UserCodeFailed) and not self._spec.stored:
+                refuse(self._job.name, failed)  # nothing was set yet, and stored sessions have nothing to tell either
             return
         if self._spec.null:
             yield from self._null()

@@ -54,6 +54,15 @@ def test_too_short_a_test_says_how_many_minutes_are_missing(simulated: Start):
     assert "cooling.enough" not in given_advice(events)
 
 
+def test_a_load_that_fails_by_itself_ends_the_test_with_its_error(simulated: Start):
+    events = simulated(card="rtx-3090").run(Cooling(load="/folder/mine.py:make", minutes=4.0))
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert (last.outcome, last.error_code) == (Outcome.FAILED, "training_failed")
+    assert not given_advice(events)
+    assert not asked(events)
+
+
 def test_nine_minutes_are_looked_at_after_each_piece_of_load(simulated: Start):
     events = simulated(card="h200-sxm").run(Cooling(minutes=9.0))
     minutes = [float(p.params["load_min"]) for p in points(events, "steady_temperature") if p.params["phase"] == "look"]

@@ -179,6 +179,11 @@ def test_without_permission_it_says_what_it_can(simulated: Start):
     assert float(plateau.extra["peak_w"]) < plateau.value < 350.0
 
 
+def test_a_load_that_fails_by_itself_ends_the_sweep_with_its_error(simulated: Start):
+    last = finished(simulated(card="rtx-3060-12g").run(Power(load="mine.py:make", minutes=4.0)))
+    assert (last.outcome, last.error_code) == (Outcome.FAILED, "training_failed")
+
+
 def test_a_load_that_does_not_fit_leaves_what_sessions_told(simulated: Start):
     seen = [
         StoredVisit(
