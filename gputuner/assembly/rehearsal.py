@@ -9,6 +9,7 @@ from gputuner.assembly import stages
 from gputuner.assembly.control import PretendedControl
 from gputuner.assembly.knowledge import KNOWLEDGE
 from gputuner.assembly.processor import PROCESSOR, processor_catalog
+from gputuner.assembly.rehearsal_health import by_stages, played
 from gputuner.catalog import load
 from gputuner.devices.control_client import Control
 from gputuner.engine.engine import Engine
@@ -19,6 +20,7 @@ from gputuner.engine.simulated import SimulatedStage
 from gputuner.engine.stage import Worker
 from gputuner.experiments.contention import Contend
 from gputuner.experiments.cooling import Cooling
+from gputuner.experiments.health import Health
 from gputuner.experiments.power import Power
 from gputuner.experiments.protocol import Experiment
 from gputuner.experiments.subject import STAND_IN as STAND_IN_TRAINING
@@ -108,7 +110,10 @@ def rehearse(
 
     The user's own training is not run: a built-in one takes its place. ``beside``: further cards that it may use.
     """
-    if isinstance(spec, Contend | Power):
+    asked = spec
+    if isinstance(spec, Health):
+        spec = played(spec)
+    elif isinstance(spec, Contend | Power):
         spec = spec.rehearsed(STAND_IN_TRAINING)
     elif isinstance(spec, Cooling) and spec.recipe:
         spec = replace(spec, load=STAND_IN_TRAINING)
@@ -138,7 +143,8 @@ def rehearse(
                 warned.append(event)
             case _:
                 pass
-    return Rehearsed(steps=tuple(steps), warned=tuple(warned))
+    told = by_stages(asked, steps) if isinstance(asked, Health) else tuple(steps)
+    return Rehearsed(steps=told, warned=tuple(warned))
 
 
 def _player(card: CardInfo, known: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from gputuner.assembly.processor import PROCESSOR, processor_catalog
 from gputuner.assembly.rehearsal import rehearse
 from gputuner.devices.simulated import SimulatedCards
 from gputuner.experiments.contention import Contend
+from gputuner.experiments.health import Health
 from gputuner.experiments.tune import Tune
 from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch
 from gputuner.workloads.simulated_costs.resnet50 import resnet50
@@ -23,6 +24,22 @@ def rate(batch: int, native: bool = False, precision: str = "fp32") -> float:
     card = SimulatedCards([PROCESSOR], catalog=processor_catalog(CPU, threads=2, native=native)).models[0]
     cost = resnet50(card, {"batch": batch, "precision": precision, "image": 64, "channels_last": False})
     return batch / card.iteration_s(cost.load)
+
+
+@pytest.mark.parametrize(("minutes", "burn_in"), [(10.0, False), (120.0, True)])
+def test_a_health_test_of_any_length_is_told_by_its_stages(minutes, burn_in, monkeypatch):
+    spec = Health(minutes=minutes, burn_in=burn_in)
+    lengths: list[float] = []
+    whole = Health.plan
+    monkeypatch.setattr(Health, "plan", lambda self, context: lengths.append(self.minutes) or whole(self, context))
+    steps = rehearse(spec, CardInfo(uuid="GPU-1", index=0, name="Card", memory_total_bytes=12 * GIB), None).steps
+    assert max(lengths) <= 2.0, "two hours are not played"
+    labels = [step.label for step in steps]
+    kinds = {"memory_cold": ["health_memory_cold"], "memory_hot": ["health_memory_hot"], "burn": ["health_burn"]}
+    kinds["cycles"] = ["health_burn", "health_rest"]
+    between = labels[labels.index("health_memory_cold") : len(labels) - labels[::-1].index("health_counters") - 1]
+    assert between == [label for stage in spec.stages for label in kinds[stage.kind]]
+    assert sum(step.expected_s for step in steps) == pytest.approx(60.0 * minutes, rel=0.05)
 
 
 @pytest.mark.parametrize(("batch", "measured"), [(4, 18.0), (8, 24.0), (16, 28.0), (32, 29.0)])
