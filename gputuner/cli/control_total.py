@@ -14,7 +14,7 @@ from gputuner.cli.output import Output
 from gputuner.devices.control_checks import check
 from gputuner.language import control as words
 from gputuner.language import numbers
-from gputuner.language.words import _
+from gputuner.language.words import _, ngettext
 from gputuner.model.cards import Origin
 from gputuner.model.control import CONFIRM_S, Applied, CardControl, Setting, same
 from gputuner.model.errors import GputunerError, UsageError
@@ -169,7 +169,11 @@ def _tell(output: Output, options: Options, sharing: _Sharing, *, done: bool) ->
         row = (f"[{card.index}] {card.name}", _watts(_now_w(card)), _watts(watts), _range(each), how)
         rows.append(row)
     output.table((_("card"), _("now"), _("new limit"), _("range"), _("shared by")), rows, right=(1, 2), wraps=(0, 4))
-    spoken = _("{sum} of {total} over {n} card(s); no card above its default limit.")
+    spoken = ngettext(
+        "{sum} of {total} for {n} card; it is not above its default limit.",
+        "{sum} of {total} over {n} cards; no card above its default limit.",
+        len(sharing.cards),
+    )
     total = numbers.value(sharing.total_w, "W")
     output.line(spoken.format(sum=_watts(sharing.split.total_w), total=total, n=len(sharing.cards)))
     if sharing.total_w >= sum(each.whole[1] for each in sharing.ranges):

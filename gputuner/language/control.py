@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gputuner.language import numbers
 from gputuner.language.filling import fill
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, NN_, _
 from gputuner.model.control import LOCKS, UNITS, Setting, Told, Value
 
 NAMES: dict[Setting, str] = {
@@ -85,9 +85,11 @@ ERRORS: dict[str, str] = {
     ),
     "control_fan_kept": N_("A fan is never left at a fixed speed without anyone watching the temperature."),
     "control_no_card": N_("The helper does not see this card."),
-    "control_total_low": N_(
-        "{total} W are too little for {n} card(s): their lowest limits add up to {low} W, their defaults to {high} W. "
-        "Nothing was set."
+    "control_total_low": NN_(
+        "{total} W are too little for {n} card: its lowest limit is {low} W, its default {high} W. Nothing was set.",
+        "{total} W are too little for {n} cards: their lowest limits add up to {low} W, their defaults to {high} W. "
+        "Nothing was set.",
+        "n",
     ),
     "control_which_card": N_("There are several cards; name one with --gpu: {known}."),
     "control_needs_yes": N_(

@@ -77,7 +77,7 @@ def wrote(card: int, watts: int, result: int = 0) -> str:
 def test_a_dry_run_tells_the_split_and_writes_nothing(there: Machine) -> None:
     code, out, _ = there("set", "total-power", "900", "--gpu", "all", "--dry-run")
     assert code == 0
-    assert "900 W of 900 W over 3 card(s)" in out
+    assert "900 W of 900 W over 3 cards" in out
     assert "Nothing was changed" in out
     told = json.loads(there("set", "total-power", "900", "--dry-run", "--json")[1])
     assert told["schema"] == "gputuner.control.set/1"
