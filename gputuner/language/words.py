@@ -81,6 +81,11 @@ def listed(parts: Iterable[str]) -> str:
     return _(", ").join(part for part in parts if part)
 
 
+def in_a_row(*sentences: str) -> str:
+    """Sentences one after the other: Chinese has no blank between them."""
+    return ("" if language() == CHINESE else " ").join(sentence for sentence in sentences if sentence)
+
+
 def ngettext(singular: str, plural: str, n: int) -> str:
     """The form for ``n`` in the language in use."""
     return _Chosen.catalogue.ngettext(singular, plural, n)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gputuner.language import words
-from gputuner.language.words import _, language, ngettext, preferred_language, set_language
+from gputuner.language.words import _, in_a_row, language, ngettext, preferred_language, set_language
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,3 +91,9 @@ def test_the_system_locale_serves_where_no_variable_is_set(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(words.locale, "getlocale", lambda: ("Chinese (Simplified)_China", "936"))
     assert preferred_language() == "zh_CN"
+
+
+def test_sentences_in_a_row_have_a_blank_between_them_where_the_language_has(compiled):
+    assert in_a_row("One.", "", "Two.") == "One. Two."
+    set_language("zh_CN", compiled)
+    assert in_a_row("一。", "二。") == "一。二。"

@@ -14,7 +14,7 @@ from gputuner.gui.widgets.entry_boxes import ChoiceBox
 from gputuner.gui.widgets.labels import label, repolish, rule
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
-from gputuner.language.words import _, ngettext
+from gputuner.language.words import _, in_a_row, ngettext
 from gputuner.model.cards import CardState, Origin
 from gputuner.model.planned import Planned
 from gputuner.model.quantities import Quantity
@@ -102,7 +102,7 @@ class SetupPanel(QFrame):
             kept = _("No setting of the processor is changed.")
             stops = _("The load stops by itself when telemetry falls silent; from heat the processor protects itself.")
         short = self._roomy or not self._of_card
-        self._kept.setText(kept if short else f"{kept} {stops}")
+        self._kept.setText(kept if short else in_a_row(kept, stops))
         self._kept.setToolTip(stops if self._roomy and self._of_card else "")
 
     @property
