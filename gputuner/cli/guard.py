@@ -24,6 +24,7 @@ from gputuner.analysis.session_spread import SessionSpread
 from gputuner.cli.experiment import Finished
 from gputuner.cli.output import Output
 from gputuner.cli.ports import Setup
+from gputuner.cli.running import Interrupted
 from gputuner.cli.sessions import find
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.catalogue import BENCHMARKS
@@ -218,9 +219,15 @@ class Guard:
         )
 
     def _second(self, output: Output, spec: Bench, again: Callable[[Bench], Finished]) -> Again:
-        """The second measurement; one that cannot start is told and confirms nothing."""
+        """The second measurement; one that cannot start is told and confirms nothing.
+
+        Raises:
+            Interrupted: the user will wait for no more.
+        """
         try:
             ended = again(spec)
+        except Interrupted:
+            raise
         except GputunerError as error:
             output.warn(sentences.error(error))
             return Again(ended=None)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from gputuner.cli import experiment
+from gputuner.cli.running import follow
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.benchmark import Machine
 from gputuner.model.cards import CardInfo
@@ -47,6 +49,24 @@ def test_a_card_that_became_worse_ends_with_9(whole, measured):
     assert all(each["change"] == pytest.approx(1 / 1.2 - 1, abs=0.03) for each in told["worse"])
     assert told["again_outcome"] == "completed"
     assert f"Worse at first sight: {CHEAP}; measuring once more" in err
+
+
+def test_who_will_not_wait_for_the_second_measurement_gets_no_verdict(whole, measured, monkeypatch):
+    better = planted(measured(CHEAP, OTHER), 1.2, BEFORE, only=CHEAP)
+    runs = []
+
+    def impatient(run, views, found):
+        runs.append(run)
+        if len(runs) == 2:
+            run.cancel(force=True)
+            raise KeyboardInterrupt
+        return follow(run, views, found)
+
+    monkeypatch.setattr(experiment, "follow", impatient)
+    code, out, err = whole("bench", "--against", better)
+    assert code == 130
+    assert "Against" not in out
+    assert err.splitlines()[-1].startswith("Interrupted")
 
 
 def test_the_verdict_is_the_last_line_and_the_rows_are_marked(whole, measured):
