@@ -101,7 +101,7 @@ def _too_hot(evidence: Evidence, steady: Point) -> list[Advice]:
     cap = low * (limit - MARGIN_C - air) / (limit - air)
     params = _told(steady, margin_c=MARGIN_C, cap_w=round(cap))
     reached = evidence.last("minutes_to_limit")
-    if reached is not None:
+    if reached is not None and reached.extra.get("at_least") is not True:
         params["minutes"] = round(reached.value, 1)
     return [make("cooling.too_hot", evidence.card.uuid, params, [steady, good_for], weight=HOT)]
 
@@ -151,4 +151,7 @@ def _enough(evidence: Evidence, steady: Point, resistance: Point) -> list[Advice
     if steady.extra.get("closed") is not True or not isinstance(limit, int | float) or good_for is None:
         return []
     params = _told(steady, good_for_w=round(good_for.value), good_for_low_w=round(band_of(good_for)[0]))
+    most_w = good_for.extra.get("most_w")
+    if isinstance(most_w, int | float) and good_for.value > most_w:
+        params |= {"beyond": True, "most_w": most_w}
     return [make("cooling.enough", evidence.card.uuid, params, [steady, resistance, good_for], weight=1.0)]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from gputuner.analysis.cooling import Cooling as Found
 from gputuner.analysis.cooling import Look
 from gputuner.analysis.limits import limit_flags
-from gputuner.analysis.thermal_forecast import Band
+from gputuner.analysis.thermal_forecast import LONGEST_S, Band
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
@@ -14,6 +14,14 @@ from gputuner.model.steps import Trial, told_job
 if TYPE_CHECKING:
     from gputuner.experiments.cooling import Cooling
 
+PREDICTED = (
+    "steady_temperature",
+    "cooler_good_for",
+    "room_at_limit",
+    "minutes_to_limit",
+    "full_fan_gain",
+)
+"""Figures of a state that the card was not in: calculated from the load that was tried."""
 LOOK = "look"
 """Phase of the forecasts during a test; ``verdict``: at its end."""
 
@@ -45,7 +53,8 @@ def cooling_points(course: Course, spec: "Cooling", found: Found, conditions: Co
     ``thermal_resistance`` K/W at the fan's steady speed; ``steady_temperature``, ``surroundings_temperature``,
     ``room_at_limit`` °C; ``rise_time`` s (param ``share``); ``leakage`` W/K of a load that nothing held back;
     ``cooler_good_for`` W and ``minutes_to_limit`` min where the card tells a limit; ``full_fan_gain`` K where the fan
-    has room.
+    has room. A time beyond what was looked at is a least (extra ``at_least``, of the band's end ``high_at_least``);
+    extra ``most_w`` of the watts is the highest limit that the card can be set to.
     """
     params: dict[str, Scalar] = {"phase": "verdict", "load_min": round(found.load_min, 1)}
     if spec.cooler:
@@ -81,8 +90,8 @@ def cooling_points(course: Course, spec: "Cooling", found: Found, conditions: Co
             unit,
             {**params, **own},
             conditions=conditions,
-            flags=marks,
-            extra={**common, **_limits(value)},
+            flags=[*marks, Flag.EXTRAPOLATED] if metric in PREDICTED else marks,
+            extra={**common, **_limits(value), **_bounds(course, metric, value)},
         )
         for metric, value, unit, own in told
         if value is not None
@@ -100,6 +109,17 @@ def load_point(course: Course, spec: "Cooling", trial: Trial, conditions: Condit
         return ()
     workload, metric, unit, work = named
     return (course.make.rate(metric, workload, unit, work, trial, conditions, params),)
+
+
+def _bounds(course: Course, metric: str, value: Band) -> dict[str, Scalar]:
+    """What a figure may not be read beyond."""
+    most_w = course.context.card.number("power_limit_max_w")
+    if metric == "cooler_good_for" and most_w is not None:
+        return {"most_w": most_w}
+    if metric != "minutes_to_limit":
+        return {}
+    ends: tuple[tuple[str, float], ...] = (("at_least", value.median), ("high_at_least", value.high))
+    return {name: True for name, minutes in ends if minutes >= LONGEST_S / 60.0}
 
 
 def _limits(value: Band) -> dict[str, Scalar]:

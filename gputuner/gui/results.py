@@ -31,7 +31,8 @@ def value_words(point: Point) -> str:
     """Value and unit for people; ratios with a times sign."""
     if point.metric in RATIOS:
         return f"{point.value:.2f} ×"
-    return numbers.value(point.value, sentences.point_unit(point))
+    least = "≥ " if point.extra.get("at_least") is True else ""
+    return least + numbers.value(point.value, sentences.point_unit(point))
 
 
 def interval_words(point: Point) -> str:

@@ -57,7 +57,8 @@ def band_words(point: Point, *, unit: bool = True) -> str:
         return ""
     low, high = ends(point)
     factor, label = numbers.scale(point.value, point.unit)
-    words = f"{numbers.number(low / factor)} … {numbers.number(high / factor)}"
+    more = "≥ " if point.extra.get("high_at_least") is True else ""
+    words = f"{numbers.number(low / factor)} … {more}{numbers.number(high / factor)}"
     return f"{words} {label}".rstrip() if unit else words
 
 
@@ -158,7 +159,7 @@ def _limit(facts: RunFacts, card: CardInfo, first: float, last: float, colour: s
     if not card.number("slowdown_c"):
         words = _("target {value}").format(value=numbers.value(round(limit), "degC"))
     reached = verdict(facts.points, "minutes_to_limit")
-    if reached is not None:
+    if reached is not None and reached.extra.get("at_least") is not True:
         words = _("{limit} · reached after {time} of load").format(
             limit=words, time=numbers.duration(round(reached.value * 60.0))
         )

@@ -19,6 +19,7 @@ from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
 
 SWITCHED = {
+    "cooling.enough": ("beyond",),
     "switches.best": ("keep",),
     "switches.memory": ("reserved", "free"),
     "contend.mode": ("mps", "host_serialised"),

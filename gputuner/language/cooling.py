@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.numbers import value
 from gputuner.language.tables import Table
+from gputuner.language.terms import flag
 from gputuner.language.words import N_, _
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 
 if TYPE_CHECKING:
     from gputuner.analysis.cooling_compare import CoolingCompared
@@ -99,6 +100,19 @@ ADVICE: dict[str, AdviceWords] = {
             N_("It would slow down at {limit_c:degC}, which takes at least {good_for_low_w:W}."),
         ),
     ),
+    "cooling.enough:beyond": AdviceWords(
+        title=N_("The cooler is enough"),
+        action=N_(
+            "Change nothing: by calculation it carries the card's highest power limit too, {most_w:W}, in this air."
+        ),
+        why=(
+            _STEADY,
+            N_(
+                "It would slow down at {limit_c:degC}, by calculation at {good_for_w:W} ({good_for_low_w:W} or more): "
+                "above what the card can be set to, so that cannot be tried."
+            ),
+        ),
+    ),
 }
 QUESTIONS: dict[str, str] = {
     "cooling_nothing": N_("How well the card is cooled has not been measured."),
@@ -133,7 +147,7 @@ def table(points: Sequence[Point]) -> Table:
     """What a thermal test found: figure, median, 90 % band."""
     verdict = [p for p in points if p.params.get("phase") == "verdict" and p.metric in _ORDER]
     rows = [_row(p) for p in sorted(verdict, key=lambda p: _ORDER.index(p.metric))]
-    return Table(headers=(_("figure"), _("median"), _("90 % band")), rows=tuple(rows), right=(1,))
+    return Table(headers=(_("figure"), _("median"), _("90 % band")), rows=tuple(rows), right=(1,), wraps=(0, 2))
 
 
 def looks_table(points: Sequence[Point]) -> Table:
@@ -156,12 +170,19 @@ def _row(point: Point) -> tuple[str, str, str]:
     name = _(METRICS[point.metric])
     if "share" in point.params:
         name = f"{name} ({value(point.params['share'], 'fraction')})"
-    return name, value(point.value, point.unit), _band(point)
+    if Flag.EXTRAPOLATED in point.flags:
+        name = f"{name} [{flag(Flag.EXTRAPOLATED)}]"
+    least = "≥ " if point.extra.get("at_least") is True else ""
+    return name, least + value(point.value, point.unit), _band(point)
 
 
 def _band(point: Point) -> str:
     low, high = float(point.extra["low90"]), float(point.extra["high90"])
-    return _("{low} to {high}").format(low=value(low, point.unit), high=value(high, point.unit))
+    ends = [value(each, point.unit) for each in (low, high)]
+    for n, name in enumerate(("at_least", "high_at_least")):
+        if point.extra.get(name) is True and (n or low >= point.value):
+            ends[n] = f"≥ {ends[n]}"
+    return ends[1] if low == high else _("{low} to {high}").format(low=ends[0], high=ends[1])
 
 
 def compared_table(found: "CoolingCompared") -> Table:

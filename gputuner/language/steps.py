@@ -303,6 +303,8 @@ def point_value(point: Point) -> str:
     """A figure with its interval; ratios with a times sign."""
     if point.metric in RATIOS:
         return f"{point.value:.2f} ×"
+    if point.extra.get("at_least") is True:
+        return f"≥ {value(point.value, point_unit(point))}"
     spread = point.spread
     low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
     return interval(point.value, low, high, point_unit(point))

@@ -6,9 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from gputuner.experiments.cooling import Cooling
+from gputuner.language.advice import advice_action, advice_why
+from gputuner.language.cooling import table
+from gputuner.language.sentences import point_value
 from gputuner.model.errors import UsageError
 from gputuner.model.events import AdviceGiven, Event, Outcome, PointMeasured, RunFinished, Warned
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from tests.engine.rig import Simulated
 
 Start = Callable[..., Simulated]
@@ -61,6 +64,32 @@ def test_a_load_that_fails_by_itself_ends_the_test_with_its_error(simulated: Sta
     assert (last.outcome, last.error_code) == (Outcome.FAILED, "training_failed")
     assert not given_advice(events)
     assert not asked(events)
+
+
+def test_what_was_not_tried_is_marked_and_a_time_beyond_what_was_looked_at_is_a_least(simulated: Start):
+    events = simulated(card="rtx-4090-48g").run(Cooling(minutes=3.0))
+    verdict = {e.point.metric: e.point for e in events if isinstance(e, PointMeasured)}
+    predicted = {name for name, point in verdict.items() if Flag.EXTRAPOLATED in point.flags}
+    assert predicted >= {"steady_temperature", "cooler_good_for", "room_at_limit", "minutes_to_limit"}
+    assert not predicted & {"thermal_resistance", "surroundings_temperature", "rise_time", "matmul_rate"}
+    assert verdict["cooler_good_for"].extra["most_w"] == 450.0
+    reached = verdict["minutes_to_limit"]
+    assert reached.value == reached.extra["high90"] == 120.0
+    assert (reached.extra["at_least"], reached.extra["high_at_least"]) == (True, True)
+    assert point_value(reached) == "≥ 2 h 00 min"
+    (row,) = table([reached]).rows
+    assert row[0].endswith("[predicted, not tried out]")
+    assert row[1] == "≥ 2 h 00 min"
+    assert row[2].endswith("to ≥ 2 h 00 min")
+
+
+def test_watts_beyond_the_highest_limit_are_not_advised_as_if_tried(simulated: Start):
+    events = simulated(card="rtx-4090").run(Cooling(minutes=20.0))
+    (told,) = [a for e in events if isinstance(e, AdviceGiven) for a in e.advice if a.id == "cooling.enough"]
+    assert float(told.params["good_for_w"]) > float(told.params["most_w"]) == 600.0
+    assert "600 W" in advice_action(told)
+    assert str(told.params["good_for_w"]) not in advice_action(told)
+    assert "cannot be tried" in advice_why(told)
 
 
 def test_nine_minutes_are_looked_at_after_each_piece_of_load(simulated: Start):
