@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QToolTip
 
 from gputuner.experiments.contention import Contend
+from gputuner.gui.pages.contention_pictures import PairsPicture
 from gputuner.gui.pages.contention_result import contention_result
 from gputuner.gui.pages.contention_sensitivity import SensitivityPicture
 from gputuner.gui.picture_names import contention_titles
@@ -166,6 +167,14 @@ def test_what_never_pauses_ends_the_curve_of_every_burst(contention):
 def test_the_claim_on_three_edsr_is_told_where_they_ran(contention):
     assert claim_words(contention.pair_points()) == ""
     assert "EDSR" in claim_words(contention.mix_points((("edsr", 8),) * 3, (1.67,) * 3))
+
+
+@pytest.mark.parametrize("predicted", [True, False])
+def test_how_predictions_are_made_is_said_where_a_cell_is_predicted(qtbot, contention, predicted):
+    picture = PairsPicture(LIGHT)
+    qtbot.addWidget(picture)
+    picture.show_points(contention.pair_points(predicted=predicted))
+    assert bool(picture.lines.text()) is predicted
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
