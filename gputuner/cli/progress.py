@@ -97,7 +97,7 @@ class Progress:
                     self._say(_step_line(event, event.remaining_s))
             case StepProgressed():
                 self._go_on(event)
-            case PointMeasured() if event.point.metric not in MANY:
+            case PointMeasured() if _telling(event.point) or (self._output.verbose and event.point.metric not in MANY):
                 self._say(f"  {point_line(event.point)}")
             case Warned():
                 self._output_warning(sentences.warning(event.code, event.params))
@@ -181,6 +181,17 @@ def _left(left_s: float) -> str:
     if left_s < _LATE_S:
         return _("longer than expected")
     return _("{time} left").format(time=numbers.duration(round(left_s)))
+
+
+def _telling(point: Point) -> bool:
+    """Whether a figure is told as it comes: of the many of a health test only those that found something."""
+    match point.metric:
+        case "vram_errors" | "burn_errors" | "counter_change":
+            return bool(point.value)
+        case "identity_check":
+            return not point.value
+        case metric:
+            return metric not in MANY and metric != "vram_block_rate"
 
 
 def point_line(point: Point) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from gputuner.language import contention_words, cooling, numerics_words, power
 from gputuner.language.filling import fill
-from gputuner.language.health import HEATS, PASSES
+from gputuner.language.health import CHECKS, HEATS, KINDS, OUTCOMES, PASSES, SOURCES, SURENESS
 from gputuner.language.health import STEPS as HEALTH
-from gputuner.language.names import workload
+from gputuner.language.names import QUANTITIES, workload
 from gputuner.language.numbers import interval, value
 from gputuner.language.watch_causes import CAUSES
 from gputuner.language.words import N_, _, listed
@@ -74,7 +74,13 @@ RESULTS: dict[str, str] = {
     "cancelled": N_("cancelled"),
 }
 
+_YES_OR_NO = ("identity_check", "identity_verdict")
+"""Figures that are 1 or 0."""
 _PARAMS: dict[str, str] = {
+    "share": "{value:fraction}",
+    "load_min": N_("after {value} min of load"),
+    "sheet": N_("sheet {value}"),
+    "sold_as": N_("sold as {value}"),
     "batch": N_("batch {value}"),
     "n": N_("{value} × {value}"),
     "bytes": "{value:bytes}",
@@ -141,6 +147,8 @@ _PHASES: dict[str, str] = {
     "probe": "",
     "steady": "",
     "search": N_("in the search"),
+    "look": "",
+    "verdict": "",
     "sweep": "",
     "memory": N_("for its memory, too short for a rate"),
     "limit": N_("to see if it fits, too short for a rate"),
@@ -153,6 +161,21 @@ _PHASES: dict[str, str] = {
     "try": "",
 }
 _WORDS: dict[str, dict[str, str]] = {
+    "check": CHECKS,
+    "counter": {quantity.value: text for quantity, text in QUANTITIES.items()},
+    "source": {"driver": N_("by the driver"), **{name: text for name, text in SOURCES.items() if name != "driver"}},
+    "sureness": SURENESS,
+    "outcome": OUTCOMES,
+    "name": dict(KINDS),
+    "verdict": {
+        **numerics_words.VERDICTS,
+        "as_sold": N_("as sold"),
+        "other_card": N_("another card"),
+        "other_memory": N_("another memory size"),
+        "less_memory": N_("less memory"),
+        "slower_memory": N_("slower memory"),
+        "unclear": N_("some details differ"),
+    },
     "direction": {
         "forward": N_("forward"),
         "backward": N_("backward"),
@@ -202,7 +225,6 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "library": {"nccl": "NCCL", "gloo": "gloo"},
     "side": {"base": N_("as before"), "advised": N_("as advised")},
-    "verdict": numerics_words.VERDICTS,
     "kept": numerics_words.KEPT,
     "trap": numerics_words.TRAPS,
     "cause": {**CAUSES, **contention_words.CAUSES},
@@ -303,6 +325,8 @@ def point_value(point: Point) -> str:
     """A figure with its interval; ratios with a times sign."""
     if point.metric in RATIOS:
         return f"{point.value:.2f} ×"
+    if point.metric in _YES_OR_NO:
+        return value(bool(point.value))
     if point.extra.get("at_least") is True:
         return f"≥ {value(point.value, point_unit(point))}"
     spread = point.spread
