@@ -57,7 +57,7 @@ class Measured:
             yield from self.course.warn("health_no_sheet", card=card.title)
             return
         found = identify(seen, sheet, sheets.values())
-        yield from self.course.tell(*identity_points(self.course, found, sold_as=self.sold_as))
+        yield from self.course.tell(*identity_points(self.course, found, sold_as=self.sold_as, sheet_name=sheet.name))
 
     def _sheet(self) -> CardFacts | None:
         """What the seller named, else what the catalogue recognised, else what the driver's name claims."""

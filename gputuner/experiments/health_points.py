@@ -171,12 +171,13 @@ def counter_points(course: Course, samples: Sequence[Sample]) -> tuple[Point, ..
     return tuple(told)
 
 
-def identity_points(course: Course, found: Identity, *, sold_as: str) -> tuple[Point, ...]:
+def identity_points(course: Course, found: Identity, *, sold_as: str, sheet_name: str) -> tuple[Point, ...]:
     """``identity_check`` (1 agrees, 0 differs) of each check that could be made, and ``identity_verdict``."""
     told = [_check_point(course, check) for check in found.checks if check.outcome != "unknown"]
     if found.sheet is None:
         return ()
-    extra: dict[str, Scalar] = {"checks": len(told), "differ": sum(point.value == 0.0 for point in told)}
+    differ = sum(point.value == 0.0 for point in told)
+    extra: dict[str, Scalar] = {"checks": len(told), "differ": differ, "sheet_name": sheet_name}
     if found.candidates:
         extra["candidates"] = ", ".join(found.candidates)
     if found.bus_bits is not None:

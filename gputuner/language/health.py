@@ -275,7 +275,9 @@ def verdict(name: str) -> str:
 
 def identity(point: Point) -> str:
     """The verdict on what the card is, with how sure it is."""
-    told = _(IDENTITIES[str(point.params["verdict"])]).format(sheet=point.params["sheet"])
+    told = _(IDENTITIES[str(point.params["verdict"])]).format(
+        sheet=point.extra.get("sheet_name", point.params["sheet"])
+    )
     return f"{told} ({_(SURENESS[str(point.params['sureness'])])})"
 
 

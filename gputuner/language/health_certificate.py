@@ -28,7 +28,7 @@ STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:960px;margin:32px auto;padding:0 16px;color:#1b1f24}"
     "table{border-collapse:collapse;width:100%;margin:8px 0 24px}"
     "td,th{border-bottom:1px solid #d0d7de;padding:4px 10px;text-align:left}"
-    "code{word-break:break-all}.pass{color:#1a7f37}.fail{color:#cf222e}"
+    "td.n,th.n{text-align:right}code{word-break:break-all}.pass{color:#1a7f37}.fail{color:#cf222e}"
 )
 
 
@@ -109,9 +109,10 @@ def page(tested: Tested, body: Mapping[str, Any]) -> str:
         notes.append(_("These figures are {origin}.").format(origin=sentences.origin(tested.card.origin)))
     card = body["card"]
     facts = [
-        (_("Card"), f"{card['name']} ({card['uuid']})"),
+        (_("Card"), f"{tested.card.title} ({card['uuid']})"),
+        (_("Name, by the driver"), str(card["name"])),
         (_("VBIOS"), str(card["readings"].get("vbios", {}).get("value") or "—")),
-        (_("Tested"), str(body["started"] or "—")),
+        (_("Tested"), _time(tested.started)),
         (_("Program"), f"gputuner {body['gputuner'] or ''}"),
         (_("Fingerprint"), str(body["fingerprint"])),
     ]
@@ -135,7 +136,16 @@ def page(tested: Tested, body: Mapping[str, Any]) -> str:
     return f"<!doctype html><html><head>{head}</head><body>{''.join(parts)}</body></html>\n"
 
 
+def _time(started: RunStarted | None) -> str:
+    """The beginning to the minute, in UTC, for who reads it may be elsewhere."""
+    return f"{datetime.fromtimestamp(started.unix_s, UTC):%Y-%m-%d %H:%M} UTC" if started else "—"
+
+
 def _html(table: Table) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in table.headers)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in table.rows)
+    def cells(kind: str, texts: Sequence[str]) -> str:
+        sides = [" align='right' class='n'" if number in table.right else "" for number in range(len(texts))]
+        return "".join(f"<{kind}{side}>{escape(text)}</{kind}>" for side, text in zip(sides, texts, strict=True))
+
+    head = cells("th", table.headers)
+    rows = "".join(f"<tr>{cells('td', row)}</tr>" for row in table.rows)
     return f"<table><tr>{head}</tr>{rows}</table>" if any(table.headers) else f"<table>{rows}</table>"

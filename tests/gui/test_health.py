@@ -247,7 +247,10 @@ def test_a_run_fills_every_picture_and_its_certificate_is_that_of_the_command_li
     page.show_picture("certificate")
     assert not result.table.isVisible(), "a page needs the height"
     certificate = pictures.certificate
-    assert "Health: failed" in certificate.browser.toPlainText()
+    told = certificate.browser.toPlainText()
+    assert "Health: failed" in told
+    assert "2026-05-28 20:26 UTC" in told
+    assert told.count(certificate.fingerprint) == 1
     assert "simulated" in certificate.browser.toPlainText()
     certificate.save(tmp_path / "c.json")
     document = json.loads((tmp_path / "c.json").read_text())

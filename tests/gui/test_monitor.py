@@ -142,7 +142,15 @@ def test_lost_card_keeps_its_last_readings_and_says_when(monitor, invented):
     assert monitor.monitor.head.numbers["power"].text == before
     assert monitor.monitor.head.pill.words == "lost"
     assert "was lost at" in monitor.monitor.notice.text
+    plots = [picture.plot for picture in monitor.monitor.plots.pictures.values()]
+    grey = monitor.theme.muted
+    assert {colour for plot in plots for colour in plot.colours.values()} == {grey}
+    assert monitor.monitor.processes.note == "The card is lost: its processes cannot be read"
     assert "lost" in monitor.monitor.chips.buttons["GPU-4090"].text()
+    monitor.ports.feed.change("GPU-4090", live.now_ns, state=CardState.READY, lost_since_ns=None)
+    live.learn(monitor.ports.feed.cards())
+    monitor.monitor.refresh()
+    assert grey not in {colour for plot in plots for colour in plot.colours.values()}
 
 
 def test_sleeping_card_is_said_to_sleep(monitor, invented):

@@ -3,9 +3,8 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QTextBrowser, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QTextBrowser
 
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.results_health import tested_of
@@ -16,10 +15,18 @@ from gputuner.gui.widgets.save import ask_where
 from gputuner.language.health_certificate import STYLE, Tested, certificate, page, written
 from gputuner.language.words import _
 
-PAPER, INK = "#ffffff", "#1b1f24"
-"""A certificate is read and printed as paper, in the dark theme too."""
 SMALL = STYLE.replace("15px/1.5", "12px/1.4").replace("4px 10px", "3px 6px").replace("32px auto", "8px auto")
 """The page's style in a frame that is narrower than a sheet of paper."""
+
+
+def _style(theme: Theme) -> str:
+    """In the theme's colours; the page that is saved keeps those of paper."""
+    style = SMALL
+    for paper, screen in (
+        ("#1b1f24", theme.text), ("#d0d7de", theme.line), ("#1a7f37", theme.good), ("#cf222e", theme.danger)
+    ):  # fmt: skip
+        style = style.replace(paper, screen)
+    return style
 
 
 class CertificatePicture(PictureFrame):
@@ -34,12 +41,12 @@ class CertificatePicture(PictureFrame):
         self.browser.setOpenLinks(False)
         self.browser.setAccessibleName(_("Health certificate"))
         palette = self.browser.palette()
-        palette.setColor(QPalette.ColorRole.Base, QColor(PAPER))
-        palette.setColor(QPalette.ColorRole.Text, QColor(INK))
+        palette.setColor(QPalette.ColorRole.Base, QColor(theme.surface))
+        palette.setColor(QPalette.ColorRole.Text, QColor(theme.text))
         self.browser.setPalette(palette)
+        self.browser.setFrameShape(QFrame.Shape.NoFrame)
+        self._style = _style(theme)
         self.browser.setProperty("role", "paper")
-        self._fingerprint = Elided()
-        self._fingerprint.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._said = Elided()
         self.html_button = QPushButton(_("Save page…"))
         self.json_button = QPushButton(_("Save JSON…"))
@@ -49,12 +56,7 @@ class CertificatePicture(PictureFrame):
         row = QHBoxLayout()
         row.setContentsMargins(10, 4, 8, 4)
         row.setSpacing(8)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self._fingerprint)
-        words.addWidget(self._said)
-        self._said.hide()
-        row.addLayout(words, 1)
+        row.addWidget(self._said, 1)
         row.addWidget(self.html_button)
         row.addWidget(self.json_button)
         self.body.setContentsMargins(6, 0, 6, 2)
@@ -63,7 +65,7 @@ class CertificatePicture(PictureFrame):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint as shown; "" before there is a certificate."""
+        """The fingerprint as the page has it; "" before there is a certificate."""
         return str(self._body.get("fingerprint", ""))
 
     @property
@@ -79,8 +81,7 @@ class CertificatePicture(PictureFrame):
         self.tested = tested
         self._body = certificate(tested) if tested is not None else {}
         self._page = page(tested, self._body) if tested is not None else ""
-        self.browser.setHtml(self._page.replace(STYLE, SMALL))
-        self._fingerprint.show_text(_("Fingerprint {value}").format(value=self.fingerprint), self.fingerprint)
+        self.browser.setHtml(self._page.replace(STYLE, self._style))
         self._say("")
 
     def save(self, target: Path) -> None:
@@ -96,7 +97,6 @@ class CertificatePicture(PictureFrame):
 
     def _say(self, words: str) -> None:
         self._said.show_text(words)
-        self._said.setVisible(bool(words))
 
     def _ask(self, ending: str) -> None:
         if self.tested is None:

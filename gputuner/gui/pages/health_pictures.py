@@ -53,6 +53,7 @@ class HealthPictures(Pictures):
         self.burn = CurvePlot(theme, _("Rate of the products"), _("TFLOP/s"), told, minutes, linear())
         self.heat = CurvePlot(theme, _("Core temperature"), "°C", told, minutes, free())
         self.clock = CurvePlot(theme, _("SM clock"), "MHz", told, minutes, free())
+        self._traces = beside(self.heat, self.clock)
         self.counters = TableFrame(theme, _("Error counters"), counters_table(RunFacts()).headers, (1, 2, 3))
         self.stages = TableFrame(theme, _("Stages"), health.stages_table(()).headers, (1,))
         self.certificate = CertificatePicture(theme)
@@ -60,7 +61,7 @@ class HealthPictures(Pictures):
         pages: dict[str, QWidget] = {
             "map": column((self.verdicts, 0), (self.framed_map, 2), (self.rates, 1)),
             "identity": column((self.strips["identity"], 0), (scrolling(self.identity), 1)),
-            "burn": column((self.strips["burn"], 0), (self.burn, 3), (beside(self.heat, self.clock), 2)),
+            "burn": column((self.strips["burn"], 0), (self.burn, 3), (self._traces, 2)),
             "counters": column((self.strips["counters"], 0), (scrolling(self.memory, self.stages, self.counters), 1)),
             "certificate": self.certificate,
         }
@@ -105,6 +106,7 @@ class HealthPictures(Pictures):
             named = burned.stretches if plot is self.burn else [replace(each, name="") for each in burned.stretches]
             plot.show_series(found, named if found else ())
             plot.setVisible(bool(found))
+        self._traces.setVisible(bool(burned.heat or burned.clock))
         self.counters.show_table(counters_table(facts), counter_lines(facts))
         self.stages.show_table(health.stages_table(points))
         self.memory.show_table(health.memory_table(points), health.memory_lines(of_metric(points, "vram_coverage")))

@@ -261,7 +261,7 @@ class MonitorPage(QWidget):
         if card is None:
             return
         self.head.show_card(card)
-        self.processes.show_processes(card.processes)
+        self.processes.show_processes(card.processes, lost=card.lost)
         self.processes.setVisible(not card.info.is_cpu)  # processes are told by a driver
         self._draw(card)
 

@@ -124,6 +124,7 @@ class MonitorPlots(QWidget):
             for quantity in picture.quantities:
                 times, values = thinned(*card.history.tracks[quantity].window(now_s - span_s, now_s))
                 data[quantity.value] = (times - now_s, values * picture.factor)
+            picture.plot.fade(card.lost)
             picture.plot.show_limits(self._limits(name, card))
             picture.plot.show_curves(data, span_s)
             picture.plot.show_marks(marks)

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
@@ -86,6 +87,7 @@ class TimePlot(PictureFrame):
     ) -> None:
         super().__init__(title, unit)
         self._theme = theme
+        self._faded = False
         self._top = top
         self._specs = {curve.key: curve for curve in curves}
         self.plot = plain_plot(theme, FixedAxis("left", axis_text or number, width=46), TimeAxis())
@@ -123,12 +125,37 @@ class TimePlot(PictureFrame):
         self._proxy = pg.SignalProxy(self.plot.scene().sigMouseMoved, rateLimit=30, slot=self._moved)
         self.plot.setMouseTracking(True)
 
-    def _make(self, curve: Curve) -> pg.PlotDataItem:
+    def fade(self, faded: bool) -> None:
+        """Draw the curves in grey (``faded``: nothing comes any more), or in their own colours again."""
+        if faded == self._faded:
+            return
+        self._faded = faded
+        for key, curve in self._specs.items():
+            look = self._look(curve)
+            self._items[key].setPen(look["pen"])
+            self._items[key].setFillBrush(look["brush"])
+            self._dots[key].setBrush(QBrush(QColor(self._colour(curve))))
+
+    @property
+    def colours(self) -> dict[str, str]:
+        """What each curve is drawn in, by its key."""
+        return {key: pg.mkPen(item.opts["pen"]).color().name() for key, item in self._items.items()}
+
+    def _colour(self, curve: Curve) -> str:
+        return self._theme.muted if self._faded else curve.colour
+
+    def _look(self, curve: Curve) -> dict[str, Any]:
         style = Qt.PenStyle.DashLine if curve.dashed else Qt.PenStyle.SolidLine
+        colour = self._colour(curve)
+        return {
+            "pen": pen(colour, 1.0 if curve.area or curve.dashed else 1.8, style),
+            "brush": QBrush(tinted(colour, 70)) if curve.area else None,
+        }
+
+    def _make(self, curve: Curve) -> pg.PlotDataItem:
         item = pg.PlotDataItem(
-            pen=pen(curve.colour, 1.0 if curve.area or curve.dashed else 1.8, style),
+            **self._look(curve),
             fillLevel=0.0 if curve.area else None,
-            brush=QBrush(tinted(curve.colour, 70)) if curve.area else None,
             connect="finite",
             skipFiniteCheck=False,
             autoDownsample=True,
@@ -270,7 +297,7 @@ class TimePlot(PictureFrame):
         weight = "400" if faded or value is None else "600"
         ink = self._theme.muted if faded or value is None else self._theme.text
         html = (
-            f'<span style="color:{curve.colour}">{swatch}</span> {name} '
+            f'<span style="color:{self._colour(curve)}">{swatch}</span> {name} '
             f'<span style="font-weight:{weight};color:{ink}">{text}</span>'
         )
         legend = self._legends[key]

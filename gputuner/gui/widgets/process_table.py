@@ -70,11 +70,11 @@ class ProcessTable(QFrame):
         """The line below the table."""
         return self._note.whole if self._note.isVisibleTo(self) else ""
 
-    def show_processes(self, processes: CardProcesses | None, now_s: float | None = None) -> None:
-        """Show a process table, or why there is none."""
-        if processes is None:
+    def show_processes(self, processes: CardProcesses | None, now_s: float | None = None, lost: bool = False) -> None:
+        """Show a process table, or why there is none; of a lost card none, for what ran there is not known."""
+        if processes is None or lost:
             self.table.rows.show_rows([])
-            self._say(_("Processes not read yet"))
+            self._say(_("The card is lost: its processes cannot be read") if lost else _("Processes not read yet"))
             return
         entries = sorted(processes.processes, key=lambda p: (-(p.memory_bytes or 0), p.pid))
         now = time() if now_s is None else now_s
