@@ -189,10 +189,25 @@ def identity_points(course: Course, found: Identity, *, sold_as: str, sheet_name
     return (*told, course.make.figure("identity_verdict", "health", good, "1", params, extra=extra))
 
 
+def _tested(points: Sequence[Point]) -> dict[str, Scalar]:
+    """Bytes that were tested and do not repeat themselves, and those that the card says it has."""
+    told = {point.metric: point for point in points}
+    coverage, distance = told.get("vram_coverage"), told.get("vram_alias_distance")
+    if coverage is None:
+        return {}
+    seen = int(coverage.extra["checked_bytes"])
+    return {
+        "seen": seen if distance is None else min(seen, int(distance.value)),
+        "expected": coverage.extra["total_bytes"],
+    }
+
+
 def _check_point(course: Course, check: Check) -> Point:
     params: dict[str, Scalar] = {"check": check.name, "source": check.source}
     extra: dict[str, Scalar] = {
         name: value for name, value in (("seen", check.seen), ("expected", check.expected)) if value is not None
     }
+    if check.name == "memory_real":
+        extra |= _tested(course.points)
     value = 1.0 if check.outcome == "agrees" else 0.0
     return course.make.figure("identity_check", "health", value, "1", params, extra=extra)

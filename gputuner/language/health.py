@@ -257,7 +257,14 @@ OUTCOMES: dict[str, str] = {
     "lost": N_("card or worker lost"),
     "wrong_result": N_("wrong result"),
 }
-_UNITS = {"memory": "bytes", "bus_width": "B/s", "l2": "bytes", "l2_step": "bytes", "power": "W"}
+_UNITS = {
+    "memory": "bytes",
+    "memory_real": "bytes",
+    "bus_width": "B/s",
+    "l2": "bytes",
+    "l2_step": "bytes",
+    "power": "W",
+}
 ALLOWED: dict[str, tuple[float, float]] = {
     "bus_width": (BUS_LOW, BUS_HIGH),
     "l2_step": (L2_LOW, L2_HIGH),
@@ -406,6 +413,8 @@ def _compared(point: Point) -> tuple[str, str, str]:
 def _allowed(check: str) -> str:
     if check in AT_MOST:
         return _("at most")
+    if check == "memory_real":
+        return _("as far as tested")
     if check not in ALLOWED:
         return MISSING
     low, high = (number(100.0 * each) for each in ALLOWED[check])

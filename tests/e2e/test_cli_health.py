@@ -25,6 +25,8 @@ def test_a_card_is_tested_and_certified(gputuner, tmp_path):
     assert certificate["fingerprint"] in page
     assert "simulated" in page
     assert str(tmp_path) not in page + json.dumps(certificate)
+    assert "stage of the health test" in ended.err
+    assert "wrong words" not in ended.err, "of many sound figures only --verbose tells each"
 
 
 def test_another_card_than_was_sold_ends_with_9(gputuner):

@@ -10,6 +10,7 @@ from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
 from gputuner.experiments.health import Health
 from gputuner.experiments.health_stages import BURN_IN, KEEP_SHARE, USUAL
+from gputuner.language.health import identity_table
 from gputuner.model.advice import Confidence
 from gputuner.model.errors import UsageError
 from gputuner.model.events import AdviceGiven, Event, Outcome, PointMeasured, RunFinished, Warned
@@ -76,6 +77,15 @@ def test_a_sound_card_passes_all_stages_and_is_what_it_is(started: Start):
     assert last.t_ns <= 3.3 * 60e9
 
 
+def test_the_row_of_memory_without_repetition_says_how_much_was_tested(started: Start):
+    events = started(card="rtx-4090-48g").run(Health(minutes=2.0))
+    rows = {row[0]: row for row in identity_table(points(events)).rows}
+    (check,) = [p for p in of(events, "identity_check") if p.params["check"] == "memory_real"]
+    (coverage,) = of(events, "vram_coverage")
+    assert check.extra == {"seen": coverage.extra["checked_bytes"], "expected": coverage.extra["total_bytes"]}
+    assert rows["memory without repetition"][1:] == ("46 GiB", "48 GiB", "as far as tested", "measured", "agrees")
+
+
 def test_memory_that_repeats_itself_at_the_donors_size_is_named(started: Start):
     fault = (0.0, "bad_memory", {"mode": "alias", "capacity_mib": 24564.0})
     events = started(fault, card="rtx-4090-48g").run(Health(minutes=2.0))
@@ -86,6 +96,8 @@ def test_memory_that_repeats_itself_at_the_donors_size_is_named(started: Start):
     assert told["donor"] == pytest.approx(24 * GIB, rel=0.01)
     (found,) = of(events, "identity_verdict")
     assert (found.params["verdict"], found.params["sureness"]) == ("less_memory", "measured")
+    (check,) = [p for p in of(events, "identity_check") if p.params["check"] == "memory_real"]
+    assert (check.value, check.extra["seen"]) == (0.0, 24564 << 20)
 
 
 @pytest.mark.parametrize(
