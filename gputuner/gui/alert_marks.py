@@ -2,7 +2,7 @@
 """What alerts told, on a time axis."""
 
 from gputuner.gui.history import AlertTold
-from gputuner.gui.plots.time_plot import Mark
+from gputuner.gui.plots.time_marks import Mark
 from gputuner.gui.run_state import RunFacts
 from gputuner.language import alerts
 from gputuner.model.events import AlertCleared
@@ -27,5 +27,6 @@ def alerts_told(facts: RunFacts, card: str | None = None) -> list[AlertTold]:
 
 def alert_mark(told: AlertTold, zero_s: float) -> Mark:
     """The mark of an alert in a picture whose zero is at ``zero_s``."""
-    text = f"{OVER if told.over else RAISED} {told.name}"
-    return Mark(t0_s=told.t_s - zero_s, t1_s=None, text=text, hint=told.text, calm=told.over)
+    sign = OVER if told.over else RAISED
+    text = f"{sign} {alerts.short(told.name)}"
+    return Mark(t0_s=told.t_s - zero_s, t1_s=None, text=text, hint=told.text, calm=told.over, short=sign)

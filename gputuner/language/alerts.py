@@ -24,6 +24,19 @@ NAMES: dict[AlertKind, str] = {
     AlertKind.SILENT: N_("no readings"),
     AlertKind.STUCK: N_("sensor that stands still"),
 }
+_SHORT: dict[AlertKind, str] = {
+    AlertKind.TEMPERATURE: N_("core temperature"),
+    AlertKind.MEMORY_TEMPERATURE: N_("memory temperature"),
+    AlertKind.HOTSPOT: N_("hotspot temperature"),
+    AlertKind.MARGIN: N_("near slowdown"),
+    AlertKind.FAN: N_("fan too slow"),
+    AlertKind.LIMIT: N_("slowed down"),
+    AlertKind.XID: "XID",
+    AlertKind.LOST: N_("lost card"),
+    AlertKind.SILENT: N_("no readings"),
+    AlertKind.STUCK: N_("sensor stands still"),
+}
+"""As words of a mark in a picture."""
 _RAISED: dict[AlertKind, str] = {
     AlertKind.TEMPERATURE: N_("{card}: the core is at {value:degC} (alert from {threshold:degC})"),
     AlertKind.MEMORY_TEMPERATURE: N_("{card}: the memory is at {value:degC} (alert from {threshold:degC})"),
@@ -120,6 +133,12 @@ def name(kind: AlertKind) -> str:
     return _(NAMES[kind])
 
 
+def short(rule: str) -> str:
+    """A rule's name as words of a mark: its kind's where it has no name of its own."""
+    own = rule not in set(AlertKind)
+    return rule if own else _(_SHORT[AlertKind(rule)])
+
+
 def xid(number: int) -> str:
     """What an XID means, in short."""
     return _(XIDS.get(number, _OTHER_XID))
@@ -188,7 +207,7 @@ def condition(rule: AlertRule) -> str:
         parts.append(listed(str(number) for number in rule.xids))
     if rule.hold_s:
         parts.append(_("for {time}").format(time=numbers.duration(rule.hold_s)))
-    return listed(parts) or _("at once")
+    return listed(parts) or _("immediately")
 
 
 def rules_table(rules: Sequence[AlertRule], cards: Sequence[CardInfo] = ()) -> Table:

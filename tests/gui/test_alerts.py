@@ -1,13 +1,17 @@
 """Alerts in the window: bell and count, sentences, marks on the time axis, the form; nothing takes the focus."""
 
 from dataclasses import replace
+from itertools import combinations
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
 from gputuner.gui.alert_marks import alert_mark, alerts_told
+from gputuner.gui.plots.time_marks import Mark, signs
+from gputuner.gui.plots.time_plot import Curve, TimePlot
 from gputuner.gui.run_state import RunFacts
-from gputuner.gui.theme import Choice
+from gputuner.gui.theme import LIGHT, Choice
 from gputuner.language.words import set_language
 from gputuner.model.alerts import DEFAULT_RULES, AlertKind, AlertPlan, default_rule
 from gputuner.model.cards import CardState, Origin
@@ -75,7 +79,7 @@ def test_a_raised_alert_is_counted_said_marked_and_told_and_the_focus_stays(wind
     (told,) = window.conductor.live.cards[CARD].history.alerts
     assert (round(told.t_s, 6), told.name, told.over) == (1000, "temperature", False)
     mark = alert_mark(told, 1010)
-    assert (round(mark.t0_s, 6), mark.text, mark.calm) == (-10, "▲ temperature", False)
+    assert (round(mark.t0_s, 6), mark.text, mark.calm) == (-10, "▲ core temperature", False)
     assert "85 °C" in mark.hint
     shown = window.monitor.plots._marks(window.monitor.card, 1010, 300)
     assert mark in shown
@@ -200,5 +204,45 @@ def test_a_stored_session_has_its_alerts_as_marks_and_remarks(open_window, inven
     for event in (started, *rest, raised, over, replace(finished, seq=finished.seq + 2)):
         facts.take(event)
     marks = [alert_mark(told, started.t_ns * 1e-9) for told in alerts_told(facts, card)]
-    assert [(round(mark.t0_s, 6), mark.text) for mark in marks] == [(30, "▲ temperature"), (50, "▽ temperature")]
+    assert [(round(mark.t0_s, 6), mark.text) for mark in marks] == [
+        (30, "▲ core temperature"),
+        (50, "▽ core temperature"),
+    ]
     assert alerts_told(facts, "GPU-other") == []
+
+
+def test_words_of_marks_never_meet_and_give_way_to_their_sign(qtbot):
+    plot = TimePlot(LIGHT, "Temperature", "°C", [Curve(key="core", name="core", colour=LIGHT.blue)])
+    qtbot.addWidget(plot)
+    plot.resize(360, 130)
+    plot.show()
+    times = np.arange(-300.0, 0.0)
+    plot.show_curves({"core": (times, np.full(300, 60.0))}, 300.0)
+    marks = [Mark(t0_s=-290.0 + 25 * n, t1_s=None, text=f"▲ core temperature {n}", short="▲") for n in range(12)]
+    plot.show_marks(marks)
+    words = plot.moments.words
+    assert words[marks[-1]] == "▲ core temperature 11", "the newest has its words"
+    assert "▲" in words.values(), "others only their sign"
+    boxes = list(plot.moments.boxes.values())
+    assert not any(one.meets(other) for one, other in combinations(boxes, 2))
+    assert all(box.low > 0 for box in boxes), "the zero line stays free"
+    plot.show_marks(signs(marks))
+    assert set(plot.moments.words.values()) <= {"▲", ""}
+
+
+def test_words_of_a_moment_stand_where_no_curve_runs(qtbot):
+    plot = TimePlot(LIGHT, "Temperature", "°C", [Curve(key="core", name="core", colour=LIGHT.blue)], top=100.0)
+    qtbot.addWidget(plot)
+    plot.resize(360, 200)
+    plot.show()
+    places = []
+    for level in (3.0, 95.0):
+        mark = Mark(t0_s=-200.0, t1_s=None, text=f"▲ XID {level}")
+        times = np.arange(-300.0, 0.0)
+        plot.show_curves({"core": (times, np.full(300, level))}, 300.0)
+        plot.show_marks([mark])
+        box = plot.moments.boxes[mark]
+        height = plot.plot.getPlotItem().getViewBox().height()
+        assert not box.low < level / 100 * height < box.high
+        places.append(box.low)
+    assert places[0] > places[1]

@@ -12,7 +12,8 @@ from gputuner.gui.history import thinned
 from gputuner.gui.live import LiveCard
 from gputuner.gui.pages.card_plots import arrange, name_for
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent
-from gputuner.gui.plots.time_plot import Curve, Limit, Mark, TimePlot
+from gputuner.gui.plots.time_marks import Mark, signs
+from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.theme import Theme
 from gputuner.language import sentences
 from gputuner.language.numbers import grouped
@@ -127,7 +128,7 @@ class MonitorPlots(QWidget):
             picture.plot.fade(card.lost)
             picture.plot.show_limits(self._limits(name, card))
             picture.plot.show_curves(data, span_s)
-            picture.plot.show_marks(marks)
+            picture.plot.show_marks(marks if name == "temperature" else signs(marks))
             self._hint(picture, card, data)
         self._readings(card, now_s)
 

@@ -24,6 +24,7 @@ from gputuner.gui.pages.cooling_result import cooling_result
 from gputuner.gui.pages.monitor_numbers import GIB, gib, percent, share_words
 from gputuner.gui.pages.result_view import ResultView
 from gputuner.gui.pages.tune_result import RESULTS, tune_result
+from gputuner.gui.plots.time_marks import signs
 from gputuner.gui.plots.time_plot import Curve, Limit, TimePlot
 from gputuner.gui.results_text import measured_with
 from gputuner.gui.run_state import RunFacts
@@ -297,7 +298,7 @@ class SessionOverview(QWidget):
         t0_s = started.t_ns * 1e-9 if started else 0.0
         marks = [alert_mark(told, t0_s) for told in alerts_told(content.facts, card.uuid)]
         for name, (plot, quantities, factor) in self.plots.items():
-            plot.show_marks(marks)
+            plot.show_marks(marks if name == "temperature" else signs(marks))
             data = {}
             bands = {}
             for quantity in quantities:

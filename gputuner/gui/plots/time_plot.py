@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QGraphicsItem
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.plots.style import FixedAxis, dashes, pen, plain_plot, round_up
 from gputuner.gui.plots.time_axis import TimeAxis, clock_text
+from gputuner.gui.plots.time_marks import SEE_THROUGH, Box, Mark, TimeMarks
 from gputuner.gui.theme import Theme, tinted
 from gputuner.language.numbers import MISSING, number
 
@@ -40,19 +41,6 @@ class Limit:
     colour: str
     always: bool = False
     """Keep it in the picture, however far from the curves it lies."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
-    """Something that happened: a stretch without telemetry (``t1_s`` set) or a moment, in seconds before now (≤ 0)."""
-
-    t0_s: float
-    t1_s: float | None
-    text: str
-    hint: str = ""
-    """All that is to be said of it, where ``text`` is short."""
-    calm: bool = False
-    """Nothing to worry about."""
 
 
 PLACES = (0.02, 0.12, 0.22, 0.32, 0.42, 0.52, 0.6, 0.7)
@@ -102,8 +90,7 @@ class TimePlot(PictureFrame):
             self._dots[curve.key] = pg.ScatterPlotItem(size=LONE, pen=None, brush=QBrush(QColor(curve.colour)))
             self.plot.addItem(self._dots[curve.key], ignoreBounds=True)
         self._limits: list[tuple[Limit, pg.InfiniteLine]] = []
-        self._marks: list[pg.GraphicsObject] = []
-        self._mark_key: tuple[Mark, ...] = ()
+        self.moments = TimeMarks(self.plot, theme)
         self._bands: list[QGraphicsItem] = []
         self._hint = pg.TextItem(color=theme.muted, anchor=(0.5, 0.5))
         self._hint.setVisible(False)
@@ -196,7 +183,7 @@ class TimePlot(PictureFrame):
     @property
     def marks(self) -> tuple[Mark, ...]:
         """Gaps and events as shown."""
-        return self._mark_key
+        return self.moments.shown
 
     def show_curves(self, data: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]], span_s: float) -> None:
         """Draw arrays of seconds and values (float64, NaN: missing) on the last ``span_s`` seconds."""
@@ -257,6 +244,25 @@ class TimePlot(PictureFrame):
             at, below = places[taken.index(min(taken))]
             line.label.anchors = [(0, -0.06)] * 2 if below else [(0, 1.06)] * 2
             line.label.setPosition(at)
+        self._place_marks()
+
+    def _place_marks(self) -> None:
+        """Words of moments keep clear of those of limits and, where they can, of curves."""
+        box = self.plot.getPlotItem().getViewBox()
+        width, height = max(60.0, float(box.width())), max(60.0, float(box.height()))
+        top = float(box.viewRange()[1][1]) or 1.0
+        words: list[Box] = []
+        for limit, line in self._limits:
+            at, y = line.label.orthoPos * width, limit.value / top * height
+            low = y - 18.0 if line.label.anchors[0][1] < 0.5 else y
+            words.append(Box(left=at, right=at + line.label.boundingRect().width(), low=low, high=low + 18.0))
+        left, right = self._range
+
+        def crossed(place: Box) -> float:
+            x0, x1 = (left + x / width * (right - left) for x in (place.left, place.right))
+            return self._crossed(x0, x1, place.low / height * top, place.high / height * top)
+
+        self.moments.place(self._range, words, crossed)
 
     def _taken(self, limit: Limit, at: float, wide: float, tall: float, below: bool) -> float:
         """How much of a place for words curves run through; above 1 if another limit does (heights in values)."""
@@ -264,7 +270,10 @@ class TimePlot(PictureFrame):
         if any(low < other.value < high for other, _line in self._limits if other is not limit):
             return 2.0
         left, right = self._range
-        x0, x1 = left + at * (right - left), left + (at + wide) * (right - left)
+        return self._crossed(left + at * (right - left), left + (at + wide) * (right - left), low, high)
+
+    def _crossed(self, x0: float, x1: float, low: float, high: float) -> float:
+        """The largest share of a curve's samples between two times that lies between two values."""
         most = 0.0
         for times, values in self._data.values():
             part = values[np.searchsorted(times, x0) : np.searchsorted(times, x1, "right")]
@@ -324,7 +333,7 @@ class TimePlot(PictureFrame):
                 labelOpts={
                     "position": 0.02,
                     "color": self._theme.ink(limit.colour),
-                    "fill": self._theme.surface,
+                    "fill": tinted(self._theme.surface, SEE_THROUGH // 2),
                     "anchors": [(0, 1), (0, 1)],
                 },
             )
@@ -334,37 +343,8 @@ class TimePlot(PictureFrame):
 
     def show_marks(self, marks: Sequence[Mark]) -> None:
         """Show gaps as hatched stretches and events as vertical lines with their name."""
-        if tuple(marks) == self._mark_key:
-            return
-        self._mark_key = tuple(marks)
-        for item in self._marks:
-            self.plot.removeItem(item)
-        self._marks = []
-        for mark in marks:
-            if mark.t1_s is None:
-                ink = self._theme.muted if mark.calm else self._theme.danger
-                item = pg.InfiniteLine(
-                    pos=mark.t0_s,
-                    angle=90,
-                    movable=False,
-                    pen=pen(ink, 1.2),
-                    label=mark.text,
-                    labelOpts={
-                        "position": 0.1,
-                        "color": ink,
-                        "fill": self._theme.surface,
-                        "anchors": [(0, 0.5), (1, 0.5)],
-                    },
-                )
-            else:
-                hatch = QBrush(QColor(self._theme.strong_line), Qt.BrushStyle.BDiagPattern)
-                item = pg.LinearRegionItem(
-                    (mark.t0_s, mark.t1_s), movable=False, brush=hatch, pen=pen(self._theme.line, 1)
-                )
-                item.setZValue(-5)
-            item.setToolTip(mark.hint or mark.text)
-            self.plot.addItem(item, ignoreBounds=True)
-            self._marks.append(item)
+        if self.moments.show(marks):
+            self._place_marks()
 
     def show_hint(self, text: str) -> None:
         """A sentence in the middle of an empty picture ("" takes it away)."""
