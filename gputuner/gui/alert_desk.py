@@ -21,9 +21,10 @@ from gputuner.gui.live import Live
 from gputuner.gui.run_worker import Background
 from gputuner.language import alerts as words
 from gputuner.language import sentences
-from gputuner.model.alerts import DEFAULT_RULES, AlertChange, AlertPlan
-from gputuner.model.cards import CardInfo
+from gputuner.model.alerts import DEFAULT_RULES, AlertChange, AlertKind, AlertPlan
+from gputuner.model.cards import CardInfo, CardState
 from gputuner.model.errors import GputunerError
+from gputuner.model.quantities import Quantity
 from gputuner.telemetry.feed import Feed, Tick
 
 PLAN_S = 2.0
@@ -31,6 +32,13 @@ PLAN_S = 2.0
 LOOK_MS = 1000
 TRAY_MS = 10_000
 TRAY_COLOUR = "#d55e00"
+WORST = (AlertKind.LOST, AlertKind.XID, AlertKind.SILENT, AlertKind.STUCK)
+"""Of what is raised these are told first: the card may be gone, or alerts on heat are blind."""
+_READ = {
+    AlertKind.TEMPERATURE: Quantity.CORE_TEMPERATURE_C,
+    AlertKind.MEMORY_TEMPERATURE: Quantity.MEMORY_TEMPERATURE_C,
+    AlertKind.HOTSPOT: Quantity.HOTSPOT_TEMPERATURE_C,
+}
 
 
 class AlertDesk(QObject):
@@ -38,6 +46,8 @@ class AlertDesk(QObject):
 
     changed = Signal()
     """Plan, raised alerts or ``error`` are new."""
+    moved = Signal()
+    """Sentences of what is raised tell newer readings."""
     said = Signal(str)
     """What went wrong with the hook, or came of a test."""
     _arrived = Signal(object)
@@ -55,6 +65,8 @@ class AlertDesk(QObject):
         self._stop: Callable[[], None] | None = None
         self._last: tuple[int, float] | None = None
         self._since: dict[tuple[str, str, str], str] = {}
+        self._read: dict[tuple[str, Quantity], float] = {}
+        self._told: tuple[str, ...] = ()
         self._trial: Thread | None = None
         self._reading = self._rehearsing = False
         self._tray: QSystemTrayIcon | None = None
@@ -87,9 +99,12 @@ class AlertDesk(QObject):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The raised ones in sentences, with the time of the day at which they were raised."""
-        told = ((self._since.get(change.key, ""), change) for change in self.raised)
-        return tuple(f"{since}  {words.told(change, self._title(change.card))}" for since, change in told)
+        """The raised ones in sentences, with the time of the day at which they were raised: worst and newest first."""
+        told = ((self._since.get(change.key, ""), change) for change in sorted(self.raised, key=_rank))
+        return tuple(
+            f"{since}  {words.standing(change, self._title(change.card), self._value(change))}"
+            for since, change in told
+        )
 
     @contextmanager
     def rehearsal(self, plan: AlertPlan, tick: Tick) -> Generator[None]:
@@ -199,6 +214,10 @@ class AlertDesk(QObject):
             return
         self._last = tick.t_ns, monotonic()
         self._cards |= {card.uuid: card for card in tick.cards}
+        for sample in tick.samples:
+            for quantity in _READ.values():
+                if quantity in sample.values:
+                    self._read[sample.card, quantity] = sample.values[quantity]
         self._tell(self._watch.take(tick))
 
     def _look(self) -> None:
@@ -208,6 +227,9 @@ class AlertDesk(QObject):
         # feeds that may hang tell the host's monotonic time, so it stands for a first tick that never comes
         t_ns, read_s = self._last or (monotonic_ns(), monotonic())
         self._tell(self._watch.look(t_ns + round((monotonic() - read_s) * 1e9)))
+        if self.raised and self._told != (told := self.lines):
+            self._told = told
+            self.moved.emit()
 
     def _tell(self, changes: Sequence[AlertChange]) -> None:
         if not changes:
@@ -222,6 +244,13 @@ class AlertDesk(QObject):
         self._background.ask(lambda: self._port.tell(changes, cards), lambda _nothing: None, self._unread)
         self.changed.emit()
 
+    def _value(self, change: AlertChange) -> float | None:
+        """What is read now of what the alert is about; None: not known, or the card gives nothing any more."""
+        quantity, card = _READ.get(change.rule.kind), self._cards.get(change.card)
+        if quantity is None or self._rehearsing or (card is not None and card.state is not CardState.READY):
+            return None
+        return self._read.get((change.card, quantity))
+
     def _title(self, uuid: str) -> str:
         card = self._cards.get(uuid)
         return card.title if card is not None else uuid
@@ -235,3 +264,9 @@ class AlertDesk(QObject):
             self._tray = QSystemTrayIcon(QIcon(glyph_icon("bell", TRAY_COLOUR, 22)), self)
         self._tray.show()
         self._tray.showMessage(title, text, self._tray.icon(), TRAY_MS)
+
+
+def _rank(change: AlertChange) -> tuple[int, int]:
+    """Worst first, of equal ones the newest."""
+    kind = change.rule.kind
+    return WORST.index(kind) if kind in WORST else len(WORST), -change.t_ns

@@ -100,6 +100,7 @@ class MainWindow(QMainWindow):
         conductor.trying.changed.connect(self._show_tries)
         self.held.changed.connect(self._show_tries)
         conductor.alerts.changed.connect(self._show_alerts)
+        conductor.alerts.moved.connect(self._show_alerts)
         conductor.alerts.said.connect(self._said_of_alerts)
         conductor.done.connect(self._said_done)
         conductor.failed.connect(self._said_failed)

@@ -51,6 +51,14 @@ _RAISED: dict[AlertKind, str] = {
         "{card}: the core temperature stands still at {value:degC} though the power changes; alerts on heat are blind"
     ),
 }
+_REACHED: dict[AlertKind, str] = {
+    AlertKind.TEMPERATURE: N_("{card}: the core reached {value:degC}, now {now:degC} (alert from {threshold:degC})"),
+    AlertKind.MEMORY_TEMPERATURE: N_(
+        "{card}: the memory reached {value:degC}, now {now:degC} (alert from {threshold:degC})"
+    ),
+    AlertKind.HOTSPOT: N_("{card}: the hotspot reached {value:degC}, now {now:degC} (alert from {threshold:degC})"),
+}
+"""Of one that is raised for a while: what was read then, and what is read now."""
 _HARDWARE = N_("{card}: the card's hardware slows it down for heat")
 _CLEARED: dict[AlertKind, str] = {
     AlertKind.TEMPERATURE: N_("{card}: the core is back at {value:degC}"),
@@ -150,6 +158,14 @@ def told(change: AlertChange, card: str) -> str:
     return _sentence(
         rule.kind, card, rule.name, change.value, rule.threshold, change.detail, change.lasted_s, raised=change.raised
     )
+
+
+def standing(change: AlertChange, card: str, now: float | None) -> str:
+    """The sentence of what has been raised for a while; ``now``: what is read now, in the unit of the rule's kind."""
+    message, value = _REACHED.get(change.rule.kind), change.value
+    if message is None or value is None or now is None or round(now) == round(value):
+        return told(change, card)
+    return fill(message, {"card": card, "value": value, "now": now, "threshold": change.rule.threshold})
 
 
 def event(entry: AlertRaised | AlertCleared, card: str) -> str:

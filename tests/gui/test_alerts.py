@@ -99,6 +99,27 @@ def test_a_lost_card_is_raised_at_once(window, qtbot):
     assert line.endswith("  RTX 4090 48G: the card is lost; it has fallen off the bus or must be reset")
 
 
+def test_what_is_raised_is_told_worst_and_newest_first_with_the_reading_of_now(window, qtbot):
+    desk = window.conductor.alerts
+    hotter = replace(HOT.rules[0], name="hotter", threshold=90.0)
+    use(window, qtbot, AlertPlan(rules=(*HOT.rules, hotter, default_rule(AlertKind.LOST))))
+    window.ports.feed.push(core(1000, 85))
+    window.ports.feed.push(core(1001, 92))
+    qtbot.waitUntil(lambda: len(desk.raised) == 2)
+    with qtbot.waitSignal(desk.moved):
+        desk._look()
+    assert [line.partition("  ")[2] for line in desk.lines] == [
+        "RTX 4090 48G: the core is at 92 °C (alert from 90 °C)",
+        "RTX 4090 48G: the core reached 85 °C, now 92 °C (alert from 80 °C)",
+    ]
+    window.monitor.refresh()
+    assert window.monitor.standing.alerts == desk.lines
+    window.ports.feed.change(CARD, 1002 * S, state=CardState.LOST)
+    qtbot.waitUntil(lambda: len(desk.raised) == 3)
+    assert "the card is lost" in desk.lines[0]
+    assert "reached" not in "".join(desk.lines), "nothing is read of a lost card"
+
+
 def test_the_cards_are_judged_while_a_replay_is_shown(window, qtbot, invented):
     raise_heat(window, qtbot)
     window.conductor.follow(invented.InMemoryFeed([invented.modded_4090()], origin=Origin.REPLAYED))

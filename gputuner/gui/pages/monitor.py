@@ -315,7 +315,7 @@ class MonitorPage(QWidget):
         held = standing(status, self._live.cards, self._live.now_ns)
         here = [item for item in held if not (title and item.card == self.current and item.code in CHOSEN_CARD)]
         raised = () if self._replayed else self._raised
-        self.standing.say((*raised, *lines(here, self._live.cards), *self._users()))
+        self.standing.say((*raised, *lines(here, self._live.cards), *self._users()), alerts=len(raised))
 
     def _users(self) -> tuple[str, ...]:
         """What other programs of ours do with the cards; looked for in the background, told as last known."""

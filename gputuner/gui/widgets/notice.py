@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 
-from gputuner.gui.widgets.labels import Elided, label
+from gputuner.gui.widgets.labels import Elided, label, repolish
 from gputuner.language.words import ngettext
 
 MOST_LINES = 3
@@ -81,12 +81,18 @@ class NoticeLines(QFrame):
         self.setProperty("role", "card")
         self.texts: tuple[str, ...] = ()
         """All that is said, also what only the tooltip has room for."""
+        self._count = 0
         self._lines = [Elided() for _number in range(MOST_LINES)]
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 6, 12, 6)
         layout.setSpacing(2)
-        for line in self._lines:
-            layout.addWidget(line)
+        self._signs = [label("▲", "danger") for _line in self._lines]
+        for sign, line in zip(self._signs, self._lines, strict=True):
+            row = QHBoxLayout()
+            row.setSpacing(6)
+            row.addWidget(sign)
+            row.addWidget(line, 1)
+            layout.addLayout(row)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.hide()
 
@@ -95,11 +101,16 @@ class NoticeLines(QFrame):
         """What is written in the lines, before it is shortened to the room there is."""
         return "\n".join(line.whole for line in self._lines if line.whole)
 
-    def say(self, texts: Sequence[str]) -> None:
-        """Say these sentences; none hides the panel."""
-        if tuple(texts) == self.texts:
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """Those of the lines that have the sign of an alert."""
+        return tuple(line.whole for sign, line in zip(self._signs, self._lines, strict=True) if not sign.isHidden())
+
+    def say(self, texts: Sequence[str], alerts: int = 0) -> None:
+        """Say these sentences, the first ``alerts`` of them with the sign of an alert; none hides the panel."""
+        if tuple(texts) == self.texts and alerts == self._count:
             return
-        self.texts = tuple(texts)
+        self.texts, self._count = tuple(texts), alerts
         shown, rest = list(texts), [*texts[MOST_LINES - 1 :]]
         if len(shown) > MOST_LINES:
             more = ngettext("and {count} more", "and {count} more", len(rest)).format(count=len(rest))
@@ -109,4 +120,7 @@ class NoticeLines(QFrame):
             last = number == MOST_LINES - 1 and len(self.texts) > MOST_LINES
             line.show_text(words, "\n".join(rest) if last else "")
             line.setVisible(bool(words))
+            raised = number < alerts
+            self._signs[number].setVisible(raised)
+            repolish(line, "role", "small" if raised else "muted")
         self.setVisible(bool(texts))
