@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gputuner.assembly.rehearsal import rehearse
 from gputuner.assembly.setup import open_setup
 from gputuner.assembly.window import WindowPorts
 from gputuner.engine.locks import CardLock, CardMark
@@ -73,4 +74,4 @@ def test_every_built_in_training_runs_on_a_simulated_card(tmp_path: Path) -> Non
 def test_a_dry_run_of_a_recipe_plans_the_steps_of_resnet50(tmp_path: Path) -> None:
     setup = open_setup(simulate=("rtx-3090",), data_dir=tmp_path)
     card = setup.cards()[0]
-    assert setup.dry_run(Batch(recipe="mine.py:make"), (card,)) == setup.dry_run(Batch(), (card,))
+    assert rehearse(Batch(recipe="mine.py:make"), card, None) == rehearse(Batch(), card, None)
