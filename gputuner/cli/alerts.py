@@ -1,5 +1,6 @@
 """``alerts``: what the user wants to be told of: list, set, switch on and off, hook, notifications."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -39,6 +40,8 @@ _OFF = N_("Switch an alert off, or all.")
 _HOOK = N_("Name a command that alerts run, or none.")
 _NOTIFY = N_("Switch notifications of the desktop on or off.")
 ALL = "all"
+OURS = ("--data-dir", "--simulate")
+"""Options that hardly any other program has."""
 USAGE = {"hook": "gputuner --cli alerts hook [OPTIONS] -- COMMAND [ARGS...]"}
 """How a command is written, where its words do not tell."""
 
@@ -202,7 +205,18 @@ def set_hook(
         book = _book(setup)
         book.save(replace(book.load(), hook=() if off else tuple(command), hook_timeout_s=timeout))
         _show(output, "alerts.hook", book)
+    if not off:
+        _warn_of(command, output)
     return 0
+
+
+def _warn_of(command: tuple[str, ...], output: Output) -> None:
+    """Tell what will hardly be meant: no such program, or an option of ours among the command's words."""
+    if shutil.which(command[0]) is None:
+        output.warn(words.not_there(command[0]))
+    ours = [word for word in command[1:] if word.partition("=")[0] in OURS]
+    if ours:
+        output.warn(words.behind_dashes(ours[0].partition("=")[0]))
 
 
 def set_notify(

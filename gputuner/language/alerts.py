@@ -101,6 +101,10 @@ ERRORS: dict[str, str] = {
         "The alerts in {path} cannot be understood ({where}), and the file is left as it is; mend it, or delete it to "
         "begin anew ({path}.good holds what was stored last)."
     ),
+    "alerts_unreadable": N_(
+        "The alerts in {path} cannot be read: the file is empty, cut off or no JSON object. It is left as it is; mend "
+        "it, or delete it to begin anew ({path}.good holds what was stored last)."
+    ),
     "alerts_newer": N_("{path} was written by a newer gputuner; update this one. The file is left as it is."),
     "alert_value": N_("An alert cannot be so: {what}."),
     "alert_unknown": N_("There is no alert {name}; there are: {known}."),
@@ -247,6 +251,19 @@ def waiting(program: str, timeout_s: float) -> str:
     """That the end waits for the hook."""
     text = N_("Waiting for the alert's command {program}, at most {timeout_s:s}; Ctrl-C ends it.")
     return fill(text, {"program": program, "timeout_s": timeout_s})
+
+
+def not_there(program: str) -> str:
+    """That the command just named for the hook does not exist."""
+    return fill(
+        N_("The alert's command {program} was not found now; alerts run it only once it is there."),
+        {"program": program},
+    )
+
+
+def behind_dashes(option: str) -> str:
+    """That an option of gputuner's own stands where it is the command's."""
+    return fill(N_("What stands after -- belongs to the command, {option} too."), {"option": option})
 
 
 def trouble(code: str, **params: object) -> str:

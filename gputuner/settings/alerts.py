@@ -54,7 +54,8 @@ def load(path: Path) -> AlertPlan:
     """The plan in ``path``; without a file nothing is set.
 
     Raises:
-        StoreError: ``alerts_malformed`` (``where``: the entry it is about) or ``alerts_newer``.
+        StoreError: ``alerts_malformed`` (``where``: the entry it is about), ``alerts_unreadable`` (no object of JSON)
+            or ``alerts_newer``.
     """
     try:
         with path.open("rb") as file:
@@ -63,14 +64,14 @@ def load(path: Path) -> AlertPlan:
             raise _Wrong("size")
         found: object = json.loads(data, parse_constant=_nothing)
         if not isinstance(found, dict):
-            raise _Wrong("{ }")
+            raise _unreadable(path)
         return _plan(_upgraded(path, cast("Json", found)))
     except FileNotFoundError:
         return AlertPlan()
     except _Wrong as error:
         raise _malformed(path, str(error)) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise _malformed(path, "JSON") from error
+        raise _unreadable(path) from error
 
 
 def watched(path: Path) -> tuple[AlertPlan, StoreError | None]:
@@ -88,8 +89,8 @@ def save(path: Path, plan: AlertPlan) -> None:
     """Write ``plan``, whole or not at all, and the copy beside it.
 
     Raises:
-        StoreError: ``alert_value`` where it could not be read back; ``alerts_malformed`` or ``alerts_newer`` if what
-            lies there now is not understood (it stays as it is); ``store_full``, ``store_readonly``.
+        StoreError: ``alert_value`` where it could not be read back; what ``load`` raises if what lies there now is not
+            understood (it stays as it is); ``store_full``, ``store_readonly``.
     """
     load(path)
     told = _told(plan)
@@ -104,6 +105,10 @@ def save(path: Path, plan: AlertPlan) -> None:
 
 def _malformed(path: Path, where: str) -> StoreError:
     return StoreError("alerts_malformed", f"{path} cannot be understood ({where})", path=str(path), where=where)
+
+
+def _unreadable(path: Path) -> StoreError:
+    return StoreError("alerts_unreadable", f"{path} is no object of JSON", path=str(path))
 
 
 def _upgraded(path: Path, entries: Json) -> Json:

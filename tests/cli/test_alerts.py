@@ -105,7 +105,7 @@ def test_a_broken_file_is_one_sentence_with_exit_code_8(program: Program):
         assert refused.code == 8
         assert len(refused.err.splitlines()) == 1
     document = json.loads(program("alerts", "list", "--json").out)
-    assert document["error"]["code"] == "alerts_malformed"
+    assert document["error"]["code"] == "alerts_unreadable"
 
 
 def test_alerts_that_are_about_no_card_here_are_told(program: Program):
@@ -146,6 +146,16 @@ def test_run_keeps_what_it_told_in_a_log(program: Program):
     kept = [json.loads(line) for line in (program.setup.data_dir / "log" / "alerts.jsonl").read_text().splitlines()]
     assert [(each["kind"], each["event"]) for each in kept] == [("lost", "raised"), ("xid", "raised")]
     assert "fallen off the bus" in kept[1]["detail"]
+
+
+@POSIX
+def test_a_hook_that_does_not_exist_is_set_and_warned_of(program: Program, tmp_path: Path):
+    odd = program("alerts", "hook", "--", str(tmp_path / "missing"), "--data-dir", "/elsewhere")
+    assert odd.code == 0
+    assert f"{tmp_path / 'missing'} was not found now" in odd.err
+    assert "belongs to the command, --data-dir too" in odd.err
+    assert program("alerts", "hook", "--", "sh", "-c", "true").err == ""
+    assert program("alerts", "hook", "--off").err == ""
 
 
 def test_only_one_program_tells_hook_and_desktop(program: Program):

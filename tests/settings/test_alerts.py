@@ -129,7 +129,7 @@ def test_whoever_watches_goes_on_by_the_last_good_one(file: Path):
     plan, trouble = watched(file)
     assert plan == PLAN
     assert trouble is not None
-    assert trouble.code == "alerts_malformed"
+    assert trouble.code == "alerts_unreadable"
     good_file(file).write_text("{")
     assert watched(file)[0] == AlertPlan()
 
