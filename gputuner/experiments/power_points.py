@@ -103,7 +103,7 @@ def answer_points(
     Each has a 95 % interval (extra ``low95``, ``high95``) and is compared with the highest setting of the sweep:
     ``rate_change``, ``energy_change`` (fractions with ``_low``, ``_high``), ``draw_change_w``; ``heat_per_k`` is what
     heat did to the rate (relative, for a kelvin), which was taken out of it. Money where a price was told: for the
-    same work as the card does in ``hours`` at the highest setting, and the energy of the card alone; ``more`` is in all.
+    same work as the card does in ``hours`` at the highest setting, and the energy of the card. ``more`` is in all.
     """
     told: list[Point] = []
     asked = {"power_knee": found.knee, "power_fastest": found.fastest, "power_best_energy": found.best_energy}
