@@ -373,8 +373,10 @@ class MainWindow(QMainWindow):
     def _rebuild_here(self) -> None:
         current, span, narrow = self.monitor.current, self.monitor.span_s, self.navigation.narrow
         kept = {name: page.setup.state for name, page in self.experiments.items()}
-        session, typed = self.sessions.current, self.queue.form.kept
+        session, typed, alerts = self.sessions.current, self.queue.form.kept, not self.alert_panel.isHidden()
         self.rebuild(self.page)
+        if alerts:
+            self.open_alerts()
         self.navigation.set_narrow(narrow)
         self.monitor.show_span(span)
         if current is not None:

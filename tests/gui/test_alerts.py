@@ -12,6 +12,7 @@ from gputuner.gui.plots.time_marks import Mark, signs
 from gputuner.gui.plots.time_plot import Curve, TimePlot
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import LIGHT, Choice
+from gputuner.gui.widgets.alert_panel import EDGE
 from gputuner.language.words import set_language
 from gputuner.model.alerts import DEFAULT_RULES, AlertKind, AlertPlan, default_rule
 from gputuner.model.cards import CardState, Origin
@@ -206,6 +207,19 @@ def test_themes_and_chinese_keep_what_is_raised_and_escape_closes(open_window, i
     assert panel.geometry().bottom() < window.centralWidget().height()
     qtbot.keyClick(panel, Qt.Key.Key_Escape)
     assert panel.isHidden()
+
+
+def test_another_theme_leaves_the_panel_open_in_its_place_and_no_taller_than_it_needs(window, qtbot):
+    window.open_alerts()
+    empty = window.alert_panel.height()
+    window.show_theme(Choice.DARK)
+    panel = window.alert_panel
+    qtbot.waitUntil(panel.isVisible)
+    qtbot.waitUntil(lambda: window.centralWidget().width() == window.width())
+    assert panel.geometry().right() == window.centralWidget().width() - EDGE - 1
+    assert panel.height() == empty
+    use(window, qtbot, AlertPlan(rules=DEFAULT_RULES))
+    assert panel.height() > empty
 
 
 def test_closing_the_window_lets_go_of_the_cards_and_of_hooks(window, qtbot):

@@ -120,6 +120,8 @@ class AlertPanel(QFrame):
         for widget in (self.usual, self.rows, self.notify, self.notify_runs, self.hook, self.trial):
             widget.setEnabled(self._desk.acting)
         self._tell()
+        if not self.isHidden():
+            self._place()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape closes."""
@@ -130,15 +132,24 @@ class AlertPanel(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the place when the window changes its size."""
-        if event.type() == QEvent.Type.Resize and self.isVisible():
+        if event.type() == QEvent.Type.Resize and not self.isHidden():
             self._place()
         return super().eventFilter(watched, event)
 
     def _place(self) -> None:
         parent = self.parentWidget()
         if parent is not None:
-            self.setFixedHeight(max(320, min(620, parent.height() - TOP - EDGE)))
+            most = max(320, min(620, parent.height() - TOP - EDGE))
+            self.setFixedHeight(most if self._desk.plan.rules else min(most, self._layout_height()))
             self.move(parent.width() - self.width() - EDGE, TOP)
+
+    def _layout_height(self) -> int:
+        """What the panel needs where no rule is listed."""
+        layout = self.layout()
+        if layout is None:
+            return self.sizeHint().height()
+        layout.activate()
+        return max(layout.totalSizeHint().height(), layout.totalHeightForWidth(self.width()))
 
     def _hook_written(self) -> None:
         try:
