@@ -49,6 +49,17 @@ def _front_end(arguments: list[str]) -> int:
             return _window(arguments)
 
 
+def _drop_keys() -> None:
+    """Drop what keys of the terminal sent before this process had left its session: held signals outlive ``exec``."""
+    import signal
+
+    for name in ("SIGINT", "SIGQUIT"):
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            before = signal.signal(number, signal.SIG_IGN)
+            signal.signal(number, before)
+
+
 def _child(kind: str, arguments: list[str]) -> int:
     """The main of one of our own child processes."""
     match kind:
@@ -57,6 +68,7 @@ def _child(kind: str, arguments: list[str]) -> int:
 
             from gputuner.telemetry.collector import main as collector
 
+            _drop_keys()
             if hasattr(signal, "pthread_sigmask"):
                 signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever started us may hold signals
             return collector(arguments)

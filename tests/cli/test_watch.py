@@ -446,7 +446,7 @@ def test_keys_of_the_terminal_reach_the_command_exactly_once(watch, terminal):
     assert seen.ended() == 0
     assert "seen 2 3 2\r\n" in seen.shown
     assert "seen 2 2" not in seen.shown
-    assert "Session:" in seen.shown
+    assert "Session:" in seen.shown, seen.shown
 
 
 STARTING = """
