@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from gputuner.cli import document
 from gputuner.cli.context import Injected
+from gputuner.cli.control_document import card_document, origin_of
 from gputuner.cli.control_values import TOTAL, parse, parse_total, setting_of, word_of
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -16,8 +17,8 @@ from gputuner.devices.selection import select
 from gputuner.language import control as words
 from gputuner.language import numbers
 from gputuner.language.words import N_, _
-from gputuner.model.cards import CPU_CARD, CardInfo, Origin
-from gputuner.model.control import MOST_HOLD_S, Applied, CardControl, Setting, SettingState, Value, same
+from gputuner.model.cards import CPU_CARD, CardInfo
+from gputuner.model.control import MOST_HOLD_S, CardControl, Setting, SettingState, Value
 from gputuner.model.errors import DeviceError, GputunerError, NoPermission, NotSupported, UsageError
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def show(
     with _opened(options, how, output) as control:
         chosen = _chosen(control.show(), options.gpu)
         if output.json:
-            body = document.head("control.show", _origin(options))
-            body["devices"] = [_card(card) for card in chosen]
+            body = document.head("control.show", origin_of(options))
+            body["devices"] = [card_document(card) for card in chosen]
             body["privileged"] = control.privileged
             document.write(body, output.out)
             return 0
@@ -191,8 +192,8 @@ def reset(
         if left and not done:  # in the journal of a helper with more rights
             raise NoPermission("control_reset_rights", "noted by a helper with more rights")
         if output.json:
-            body = document.head("control.reset", _origin(options))
-            body["devices"] = [_card(after)]
+            body = document.head("control.reset", origin_of(options))
+            body["devices"] = [card_document(after)]
             body["reset"] = [word_of(setting) for setting in done]
             document.write(body, output.out)
             return 0
@@ -304,10 +305,6 @@ def _one(cards: Sequence[CardControl], selection: str | None) -> CardControl:
 # --- showing ------------------------------------------------------------------------------------------------------
 
 
-def _origin(options: Options) -> Origin:
-    return Origin.SIMULATED if options.simulate else Origin.MEASURED
-
-
 def _show_card(output: Output, card: CardControl, *, simulated: bool) -> None:
     output.heading(f"[{card.index}] {card.name}")
     rows = [
@@ -347,8 +344,8 @@ def _tell_plan(output: Output, options: Options, card: CardControl, state: Setti
     """What would be done; nothing is."""
     setting = state.setting
     if output.json:
-        body = document.head("control.set", _origin(options))
-        body["devices"] = [_card(card)]
+        body = document.head("control.set", origin_of(options))
+        body["devices"] = [card_document(card)]
         body["control"] = {"setting": word_of(setting), "wanted": list(wanted), "dry_run": True}
         document.write(body, output.out)
         return 0
@@ -362,46 +359,3 @@ def _tell_plan(output: Output, options: Options, card: CardControl, state: Setti
         )
     )
     return 0
-
-
-def _card(card: CardControl) -> document.Json:
-    return {
-        "uuid": card.uuid,
-        "index": card.index,
-        "name": card.name,
-        "pci_bus_id": card.pci_bus_id,
-        "persistence": card.persistent,
-        "settings": {word_of(state.setting): _state(state) for state in card.states},
-    }
-
-
-def _state(state: SettingState) -> document.Json:
-    return {
-        "now": None if state.now is None else list(state.now),
-        "default": None if state.default is None else list(state.default),
-        "low": state.low,
-        "high": state.high,
-        "reason": state.reason,
-        "found": None if state.found is None else list(state.found),
-        "kept": state.kept,
-        "intact": state.intact,
-    }
-
-
-def applied_document(options: Options, card: CardControl, applied: Applied, *, kept: bool) -> document.Json:
-    """The document of a change."""
-    body = document.head("control.set", _origin(options))
-    stands = applied.reads if applied.reads is not None else applied.written
-    body["control"] = {
-        "card": card.uuid,
-        "setting": word_of(applied.setting),
-        "found": list(applied.found),
-        "wanted": list(applied.written),
-        "reads": None if applied.reads is None else list(applied.reads),
-        "enforced_w": applied.enforced_w,
-        "changed": applied.changed,
-        "kept": kept,
-        "as_wanted": same(applied.setting, stands, applied.written),
-        "dry_run": False,
-    }
-    return body

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gputuner.cli import document
+from gputuner.cli.control_document import applied_document
 from gputuner.cli.control_values import word_of
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
@@ -78,8 +79,6 @@ def perform(output: Output, options: Options, control: "Control", card: CardCont
         if kept:
             control.keep(card.uuid, setting)
     if output.json:
-        from gputuner.cli.control import applied_document
-
         document.write(applied_document(options, card, applied, kept=kept), output.out)
     elif kept and applied.changed and options.simulate:
         output.line(_("This card is simulated: it forgets the setting when this command ends."))

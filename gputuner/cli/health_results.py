@@ -8,7 +8,7 @@ from gputuner.cli.experiment import Finished, run_document
 from gputuner.cli.health import told_verdict
 from gputuner.cli.options import Options
 from gputuner.cli.output import Output
-from gputuner.language import health
+from gputuner.language import health, health_tables
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
 
@@ -32,13 +32,13 @@ def tell(
 def _show(output: Output, each: Finished, options: Options, origin: Origin) -> None:
     points = each.found.points
     tables = (
-        (_("Video memory"), health.memory_table(points)),
-        (_("Products, bit for bit"), health.burn_table(points)),
-        (_("Against the sheet"), health.identity_table(points)),
-        (_("Stages"), health.stages_table(points)),
+        (_("Video memory"), health_tables.memory_table(points)),
+        (_("Products, bit for bit"), health_tables.burn_table(points)),
+        (_("Against the sheet"), health_tables.identity_table(points)),
+        (_("Stages"), health_tables.stages_table(points)),
     )
     result_parts.show_tables(output, tables)
-    for line in health.memory_lines(points):
+    for line in health_tables.memory_lines(points):
         output.line(line)
     output.heading(_("Verdict"))
     output.line(_("Health: {verdict}.").format(verdict=health.verdict(told_verdict(each))))

@@ -27,20 +27,6 @@ UNITS = {
     "circuit_amps": "A",
     "hours_per_day": "h",
 }
-OPTIONS = {
-    "watts": "--watts",
-    "cards": "--cards",
-    "cpu_w": "--cpu-watts",
-    "rest_w": "--rest-watts",
-    "psu_w": "--psu-watts",
-    "efficiency": "--efficiency",
-    "coolant_rise_k": "--coolant-rise",
-    "air_rise_k": "--air-rise",
-    "circuit_volts": "--circuit-volts",
-    "circuit_amps": "--circuit-amps",
-    "price": "--price",
-    "hours_per_day": "--hours",
-}
 
 
 def supply(
@@ -148,10 +134,13 @@ def _check(watts: tuple[float, ...], cards: int, wishes: Wishes) -> None:
     Raises:
         UsageError: a value is out of range.
     """
+    from gputuner.advice.supply_again import OPTIONS
+
+    written = {"watts": "--watts", "cards": "--cards", **OPTIONS}
     values = [("watts", each) for each in watts] + [("cards", float(cards))]
     values += [(name, getattr(wishes, name)) for name in RANGES if name not in ("watts", "cards")]
     for name, each in values:
-        check_range(OPTIONS[name], each, RANGES[name], UNITS.get(name, ""))
+        check_range(written[name], each, RANGES[name], UNITS.get(name, ""))
 
 
 def _told(watts: tuple[float, ...]) -> "list[CardDraw]":

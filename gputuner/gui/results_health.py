@@ -13,7 +13,7 @@ from gputuner.gui.results_health_verdict import faults, health_headline, sold_wo
 from gputuner.gui.results_text import origin_lines, table
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
-from gputuner.language import health, numbers
+from gputuner.language import health, health_tables, numbers
 from gputuner.language.health_certificate import Tested
 from gputuner.language.tables import Table
 from gputuner.language.words import _, ngettext
@@ -235,11 +235,15 @@ def health_markdown(facts: RunFacts) -> str:
     told = _("Health: {verdict}.").format(verdict=health_headline(facts))
     sold = _("Identity: {verdict}.").format(verdict=sold_words(points))
     parts = [*origin_lines(points), f"**{told}**", *(f"- {fault}" for fault in faults(facts)), f"\n**{sold}**"]
-    for each in (health.memory_table(points), health.burn_table(points), health.identity_table(points)):
+    for each in (
+        health_tables.memory_table(points),
+        health_tables.burn_table(points),
+        health_tables.identity_table(points),
+    ):
         if each.rows:
             head = [(title, number in each.right) for number, title in enumerate(each.headers)]
             parts += ["", *table(head, [list(row) for row in each.rows])]
-    parts += ["", *health.memory_lines(points)]
+    parts += ["", *health_tables.memory_lines(points)]
     return "\n".join(parts) + "\n"
 
 

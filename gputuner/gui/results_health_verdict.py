@@ -8,7 +8,7 @@ from gputuner.analysis.health import ALARMING, DEADLY, as_sold, verdict
 from gputuner.analysis.vram import pass_of
 from gputuner.gui.results import figure, of_metric
 from gputuner.gui.run_state import RunFacts
-from gputuner.language import health, numbers
+from gputuner.language import health, health_tables, numbers
 from gputuner.language.names import quantity
 from gputuner.language.tables import Table
 from gputuner.language.words import _, ngettext
@@ -105,7 +105,7 @@ def difference(points: Sequence[Point]) -> str:
 
 def identity_rows(points: Sequence[Point]) -> tuple[Table, frozenset[int]]:
     """The checks with a sign at their verdict, and the rows of those that differ."""
-    told = health.identity_table(points)
+    told = health_tables.identity_table(points)
     differ = [not figure(point.value) for point in of_metric(points, "identity_check")]
     rows = tuple((*row[:-1], f"{SIGNS[not bad]} {row[-1]}") for row, bad in zip(told.rows, differ, strict=True))
     return replace(told, rows=rows), frozenset(number for number, bad in enumerate(differ) if bad)

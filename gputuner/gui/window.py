@@ -3,14 +3,16 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 from gputuner.gui.actions import Actions
 from gputuner.gui.conductor import Conductor
+from gputuner.gui.dropped_files import dropped_sessions
 from gputuner.gui.held_cards import TRY, HeldCards
 from gputuner.gui.navigation import Entry, Navigation
+from gputuner.gui.page_names import PAGES, page_words
 from gputuner.gui.pages.bench import BenchPage
 from gputuner.gui.pages.contention import ContentionPage
 from gputuner.gui.pages.cooling import CoolingPage
@@ -40,29 +42,6 @@ from gputuner.language import sentences
 from gputuner.language.words import _, set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import GputunerError
-
-PAGES = ("monitor", "tune", "training", "bench", "contention", "queue", "power", "cooling", "health", "sessions")
-"""The pages in the order of work: look, tune, keep."""
-
-
-SESSION_SUFFIX = ".sqlite"
-"""Files that may be dropped on the window."""
-
-
-def page_words() -> dict[str, str]:
-    """Names of the pages."""
-    return {
-        "monitor": _("Monitor"),
-        "tune": _("Tune"),
-        "training": _("Training"),
-        "bench": _("Benchmarks"),
-        "contention": _("Share"),
-        "queue": _("Queue"),
-        "power": _("Power"),
-        "cooling": _("Cooling"),
-        "health": _("Health"),
-        "sessions": _("Sessions"),
-    }
 
 
 class MainWindow(QMainWindow):
@@ -350,12 +329,12 @@ class MainWindow(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Session files may be dropped on the window."""
-        if _dropped(event.mimeData()):
+        if dropped_sessions(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Open the session files that were dropped."""
-        for path in _dropped(event.mimeData()):
+        for path in dropped_sessions(event.mimeData()):
             self.open_file(path)
         event.acceptProposedAction()
 
@@ -416,9 +395,3 @@ class MainWindow(QMainWindow):
         if self.choice is Choice.SYSTEM and pick(self.choice) is not self.theme:
             self.theme = pick(self.choice)
             self._rebuild_here()
-
-
-def _dropped(data: QMimeData) -> list[Path]:
-    """The session files among what is dragged."""
-    paths = [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
-    return [path for path in paths if path.suffix == SESSION_SUFFIX and path.is_file()]

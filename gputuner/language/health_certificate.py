@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from gputuner.analysis.health import Verdict, as_sold, verdict
-from gputuner.language import health, sentences
+from gputuner.language import health, health_tables, sentences
 from gputuner.language.tables import Table
 from gputuner.language.words import _
 from gputuner.model import document_parts
@@ -122,14 +122,14 @@ def page(tested: Tested, body: Mapping[str, Any]) -> str:
     parts += [f"<p><strong>{escape(note)}</strong></p>" for note in notes]
     parts.append(_html(Table(headers=("", ""), rows=tuple(facts))))
     for title, table in (
-        (_("Video memory"), health.memory_table(points)),
-        (_("Products, bit for bit"), health.burn_table(points)),
-        (_("Against the sheet"), health.identity_table(points)),
-        (_("Stages"), health.stages_table(points)),
+        (_("Video memory"), health_tables.memory_table(points)),
+        (_("Products, bit for bit"), health_tables.burn_table(points)),
+        (_("Against the sheet"), health_tables.identity_table(points)),
+        (_("Stages"), health_tables.stages_table(points)),
     ):
         if table.rows:
             parts.append(f"<h2>{escape(title)}</h2>{_html(table)}")
-    parts += [f"<p>{escape(line)}</p>" for line in health.memory_lines(points)]
+    parts += [f"<p>{escape(line)}</p>" for line in health_tables.memory_lines(points)]
     text = _("The fingerprint is the SHA-256 of the JSON beside this page; it shows that nothing was changed since.")
     parts.append(f"<p>{escape(text)}</p>")
     head = f"<meta charset='utf-8'><title>{heading}</title><style>{STYLE}</style>"

@@ -1,5 +1,6 @@
 """Advice on supply, circuit and cables stands on what is known; where a range leaves it open there is a question."""
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ from gputuner.analysis.supply import SupplyPlan, Wishes
 from gputuner.analysis.supply_draw import CardDraw, DrawSource, Feed, Seen
 from gputuner.analysis.supply_planned import planned
 from gputuner.catalog.supply import load_supply
-from gputuner.cli.supply import OPTIONS as CLI_OPTIONS
+from gputuner.cli.supply import supply
 from gputuner.language import sentences
 from gputuner.model.advice import Confidence
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
@@ -170,7 +171,9 @@ def test_a_command_asks_again_for_the_same_cards_with_what_was_told():
 
 
 def test_the_command_names_the_options_of_the_command_line():
-    assert {**OPTIONS, "watts": "--watts", "cards": "--cards"} == CLI_OPTIONS
+    taken = [each.annotation for each in inspect.signature(supply).parameters.values()]
+    names = {name for kind in taken for entry in getattr(kind, "__metadata__", ()) for name in entry.name}
+    assert {*OPTIONS.values(), "--watts", "--cards"} == names
 
 
 def test_a_card_above_what_one_connector_carries():

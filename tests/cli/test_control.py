@@ -8,37 +8,13 @@ from typing import Any
 import pytest
 
 from gputuner.cli.app import main
-from tests.devices.control_bench import HelperBench, machine
+from tests.cli.control_machine import Machine
+from tests.devices.control_bench import machine
 from tests.fake_nvml.fixtures import FakeNvml
 from tests.fake_nvml.scenario import NOT_SUPPORTED, Scenario, error
 
 CARD = "rtx-4090-48g"
 THERE, BACK = "0 SetPowerManagementLimit 450000 = 0", "0 SetPowerManagementLimit 500000 = 0"
-
-
-class Machine:
-    """The command line on a machine with the fake NVML."""
-
-    def __init__(
-        self, fake: FakeNvml, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.fake, self.folder, self.capsys = fake, folder, capsys
-        self.has(one_card())
-        for name, value in self.bench.environment().items():
-            patch.setenv(name, value)
-
-    def has(self, scenario: Scenario) -> None:
-        """Other cards."""
-        self.bench = HelperBench(self.fake, self.folder / "journal", scenario)
-
-    @property
-    def writes(self) -> list[str]:
-        return self.bench.fake.writes()
-
-    def __call__(self, *argv: str) -> tuple[int, str, str]:
-        code = main(["control", *argv, "--lang", "en"])
-        told = self.capsys.readouterr()
-        return code, told.out, told.err
 
 
 def one_card(**calls: Any) -> Scenario:
@@ -51,7 +27,7 @@ def one_card(**calls: Any) -> Scenario:
 def there(
     fake_nvml: FakeNvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Machine:
-    return Machine(fake_nvml, tmp_path, monkeypatch, capsys)
+    return Machine(fake_nvml, tmp_path, monkeypatch, capsys, one_card())
 
 
 @pytest.fixture

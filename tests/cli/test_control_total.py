@@ -20,7 +20,8 @@ from gputuner.model.errors import DeviceError
 from gputuner.model.events import PointMeasured, RunFinished
 from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Reading
-from tests.devices.control_bench import GPU, OTHER, HelperBench, machine
+from tests.cli.control_machine import Machine
+from tests.devices.control_bench import GPU, OTHER, machine
 from tests.fake_nvml.fixtures import FakeNvml
 from tests.fake_nvml.scenario import NOT_SUPPORTED, Scenario, error, settable
 from tests.sessions import streams
@@ -39,35 +40,11 @@ def cards(**third: object) -> Scenario:
     return Scenario(*scenario.cards, settable(2, **(WATTS | third)))
 
 
-class Machine:
-    """The command line on a machine with the fake NVML."""
-
-    def __init__(
-        self, fake: FakeNvml, folder: Path, patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        self.fake, self.folder, self.capsys = fake, folder, capsys
-        self.has(cards())
-        for name, value in self.bench.environment().items():
-            patch.setenv(name, value)
-
-    def has(self, scenario: Scenario) -> None:
-        self.bench = HelperBench(self.fake, self.folder / "journal", scenario)
-
-    @property
-    def writes(self) -> list[str]:
-        return self.bench.fake.writes()
-
-    def __call__(self, *argv: str) -> tuple[int, str, str]:
-        code = main(["control", *argv, "--data-dir", str(self.folder), "--lang", "en"])
-        told = self.capsys.readouterr()
-        return code, told.out, told.err
-
-
 @pytest.fixture
 def there(
     fake_nvml: FakeNvml, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Machine:
-    return Machine(fake_nvml, tmp_path, monkeypatch, capsys)
+    return Machine(fake_nvml, tmp_path, monkeypatch, capsys, cards())
 
 
 def wrote(card: int, watts: int, result: int = 0) -> str:

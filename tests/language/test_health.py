@@ -3,7 +3,8 @@
 import pytest
 
 from gputuner.analysis.identity import BUS_HIGH, BUS_LOW
-from gputuner.language.health import identity, identity_table
+from gputuner.language.health import identity
+from gputuner.language.health_tables import identity_table
 from gputuner.model.cards import Origin
 from gputuner.model.points import Point
 

@@ -29,7 +29,7 @@ from gputuner.gui.results_health_verdict import identity_rows, sold_words
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
-from gputuner.language import health
+from gputuner.language import health, health_tables
 from gputuner.language.words import _, ngettext
 
 
@@ -46,8 +46,8 @@ class HealthPictures(Pictures):
         self.framed_map = framed(self.map, _("Video memory by address"), "")
         where: Scale = linear(lambda value: f"{value:g}")
         self.rates = CurvePlot(theme, _("Read rate by address"), _("GB/s"), _("offset, GiB"), where, linear())
-        self.identity = TableFrame(theme, _("Against the sheet"), health.identity_table(()).headers)
-        self.memory = TableFrame(theme, _("Video memory"), health.memory_table(()).headers, (2, 3, 4, 5))
+        self.identity = TableFrame(theme, _("Against the sheet"), health_tables.identity_table(()).headers)
+        self.memory = TableFrame(theme, _("Video memory"), health_tables.memory_table(()).headers, (2, 3, 4, 5))
         minutes: Scale = linear(lambda value: f"{value:g}")
         told = _("minutes of the test")
         self.burn = CurvePlot(theme, _("Rate of the products"), _("TFLOP/s"), told, minutes, linear())
@@ -55,7 +55,7 @@ class HealthPictures(Pictures):
         self.clock = CurvePlot(theme, _("SM clock"), "MHz", told, minutes, free())
         self._traces = beside(self.heat, self.clock)
         self.counters = TableFrame(theme, _("Error counters"), counters_table(RunFacts()).headers, (1, 2, 3))
-        self.stages = TableFrame(theme, _("Stages"), health.stages_table(()).headers, (1,))
+        self.stages = TableFrame(theme, _("Stages"), health_tables.stages_table(()).headers, (1,))
         self.certificate = CertificatePicture(theme)
         self.wear = None if wear is None else WearPicture(theme, wear)
         pages: dict[str, QWidget] = {
@@ -108,8 +108,10 @@ class HealthPictures(Pictures):
             plot.setVisible(bool(found))
         self._traces.setVisible(bool(burned.heat or burned.clock))
         self.counters.show_table(counters_table(facts), counter_lines(facts))
-        self.stages.show_table(health.stages_table(points))
-        self.memory.show_table(health.memory_table(points), health.memory_lines(of_metric(points, "vram_coverage")))
+        self.stages.show_table(health_tables.stages_table(points))
+        self.memory.show_table(
+            health_tables.memory_table(points), health_tables.memory_lines(of_metric(points, "vram_coverage"))
+        )
         self.certificate.show_facts(facts)
 
     def mark(self, point_ids: frozenset[str]) -> None:
@@ -141,7 +143,7 @@ def _map_words(facts: RunFacts, unplaced: int) -> str:
     told: list[str] = []
     covered = of_metric(facts.points, "vram_coverage")
     if covered:
-        told += health.memory_lines(covered)[:1]
+        told += health_tables.memory_lines(covered)[:1]
     if unplaced:
         words = ngettext("{count} wrong word has no known place", "{count} wrong words have no known place", unplaced)
         told.append(words.format(count=unplaced))
