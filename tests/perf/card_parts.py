@@ -73,6 +73,7 @@ PARTS: dict[str, tuple[Piece, ...]] = {
         _ours("devices", "devices", 5),
         _ours("doctor", "doctor", 15),
     ),
+    "tune": (_ours("tune", "tune --quick", 290),),
     "health": (_script("health", f"health_card 4.5 --data-dir {DATA} {WHERE}", 290),),
     "identity": (_ours("identity", "health --minutes 1.2", 85),),
     "cooling": (_ours("cooling", "cooling --minutes 8.8", 540, spare_s=25),),
@@ -82,6 +83,13 @@ PARTS: dict[str, tuple[Piece, ...]] = {
     "mps": (
         _pairs("mps_sm", "--part causes --mode mps --jobs sm tensor dram", 4.2),
         _pairs("mps_l2", "--part causes --mode mps --jobs l2 pcie host", 4.2),
+    ),
+    "modes_short": (
+        _ours(
+            "mixed_short",
+            "contend resnet50:batch=16 edsr:batch=16 --mode processes,mps,streams --fixed-batch --minutes 1.5",
+            105,
+        ),
     ),
     "modes": (
         _ours("three_edsr", "contend edsr:batch=16 --jobs 3 --mode processes,mps --fixed-batch --minutes 4", 250),
