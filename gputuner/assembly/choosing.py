@@ -158,6 +158,8 @@ class Cards:
             params = {name: value for name, value in status.params.items() if name not in ("code", "text")}
             kind = NoPermission if status.code == "nvml_no_permission" else DeviceError
             return kind(status.code, str(status.params.get("text", status.code)), **params)
+        if status.state is FeedState.STARTING:
+            return DeviceError("telemetry_collector_hung", "the collector has not answered")
         return NoCard("no_cards", "no card was found")
 
     def _best(self, cards: Sequence[CardInfo]) -> CardInfo:

@@ -15,6 +15,8 @@ from gputuner.telemetry.replayed import ReplayFeed
 
 FIRST_ANSWER_S = 30.0
 """The collector's first answer; a driver that is loaded anew takes seconds, eight cards a few more."""
+FIRST_RESTARTS = 1
+"""Starts after the first that the first answer may take; a collector that dies again will go on dying."""
 LOOK_S = 0.02
 
 
@@ -72,11 +74,18 @@ def replay_feed(path: Path, speed: float = 1.0) -> ReplayFeed:
 
 
 def _awaits_cards(feed: Feed) -> bool:
-    """True until the collector has said that it cannot, that there is no card, or which there are."""
+    """True until the collector has said that it cannot, that there is no card, or which there are.
+
+    One that dies before that is given one more start, which the feed makes by itself.
+    """
     status = feed.status()
-    if status.state is FeedState.OK:
-        return not status.code and not feed.cards()
-    return status.state is FeedState.STARTING
+    match status.state:
+        case FeedState.OK:
+            return not status.code and not feed.cards()
+        case FeedState.RESTARTING:
+            return 0 < status.restarts <= FIRST_RESTARTS and not feed.cards()
+        case _:
+            return status.state is FeedState.STARTING
 
 
 def _await_cards(feed: Feed) -> None:

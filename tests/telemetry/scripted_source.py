@@ -4,6 +4,8 @@
 """
 
 import ctypes
+import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -88,6 +90,9 @@ def open_source(mode: str, flag: Path) -> ScriptedSource:
     if mode == "hang at start" and not flag.exists():
         flag.touch()
         threading.Event().wait()
+    if mode == "die always" or (mode == "die at start" and not flag.exists()):
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
     return ScriptedSource(mode, flag, count=0 if mode == "no cards" else 1 if mode == "one" else 3)
 
 
