@@ -49,8 +49,11 @@ def _front_end(arguments: list[str]) -> int:
             return _window(arguments)
 
 
-def _drop_keys() -> None:
-    """Drop what keys of the terminal sent before this process had left its session: held signals outlive ``exec``."""
+def _take_signals() -> None:
+    """Hold none, whatever whoever started us held, which outlives ``exec``.
+
+    What keys of the terminal sent before this process had left its session is dropped.
+    """
     import signal
 
     for name in ("SIGINT", "SIGQUIT"):
@@ -58,19 +61,17 @@ def _drop_keys() -> None:
             number = getattr(signal, name)
             before = signal.signal(number, signal.SIG_IGN)
             signal.signal(number, before)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def _child(kind: str, arguments: list[str]) -> int:
     """The main of one of our own child processes."""
     match kind:
         case "--collector":
-            import signal
-
             from gputuner.telemetry.collector import main as collector
 
-            _drop_keys()
-            if hasattr(signal, "pthread_sigmask"):
-                signal.pthread_sigmask(signal.SIG_SETMASK, ())  # whoever started us may hold signals
+            _take_signals()
             return collector(arguments)
         case "--worker":
             from gputuner.workloads.worker import main as worker
@@ -79,6 +80,7 @@ def _child(kind: str, arguments: list[str]) -> int:
         case "--commanded":
             from gputuner.engine.commanded_child import main as commanded
 
+            _take_signals()
             return commanded(arguments)
         case "--mps-keeper":
             from gputuner.engine.mps_keeper import main as keeper
@@ -87,6 +89,7 @@ def _child(kind: str, arguments: list[str]) -> int:
         case "--job":
             from gputuner.jobs.supervisor import main as supervisor
 
+            _take_signals()
             return supervisor(arguments)
         case "--helper":
             from gputuner.devices.helper import main as helper

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from gputuner.engine.spawned import Spawned, spawn
+
 LOG_BYTES = 256 * 1024
 """A log that is larger when a hook begins makes way for a new one."""
 KEPT_BYTES = 16 * 1024
@@ -125,21 +127,14 @@ class Hooks:
 
     def _once(self, document: Mapping[str, object], variables: Mapping[str, str]) -> HookEnded:
         try:
-            process = subprocess.Popen(
-                self._argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, **variables},
-                start_new_session=True,
-            )
+            process = spawn(self._argv, {**os.environ, **variables})
         except FileNotFoundError as error:
             return HookEnded(trouble="missing", message=error.strerror or str(error))
         except (OSError, ValueError) as error:
             return HookEnded(trouble="forbidden", message=getattr(error, "strerror", None) or str(error))
         return self._follow(process, json.dumps(document, allow_nan=False).encode() + b"\n")
 
-    def _follow(self, process: subprocess.Popen[bytes], data: bytes) -> HookEnded:
+    def _follow(self, process: Spawned, data: bytes) -> HookEnded:
         """Feed and drain it until it ends or its time is over."""
         assert process.stdin is not None
         assert process.stdout is not None
@@ -185,7 +180,7 @@ def _drain(stream: IO[bytes], kept: bytearray) -> None:
                 kept += piece
 
 
-def _end(process: subprocess.Popen[bytes]) -> int | None:
+def _end(process: Spawned) -> int | None:
     """End it and its group; its exit code, None if even that cannot end it. Nobody else may wait for it meanwhile."""
     _signal_group(process.pid, signal.SIGTERM)
     until_s = time.monotonic() + ENDS_WITHIN_S
@@ -199,7 +194,7 @@ def _end(process: subprocess.Popen[bytes]) -> int | None:
     return None
 
 
-def _over(process: subprocess.Popen[bytes]) -> bool:
+def _over(process: Spawned) -> bool:
     """True once it has ended; where the system can, without reaping it."""
     if sys.platform == "win32":
         return process.poll() is not None

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import psutil
 
+from gputuner.engine.spawned import take_defaults
+
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 """``linux/prctl.h``."""
 POLL_S = 0.1
@@ -55,7 +57,7 @@ class Tree:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_dies_with_parent(),
+                preexec_fn=_set_up(),
             )
         self.pid = self._process.pid
 
@@ -166,13 +168,16 @@ def _runs(process: psutil.Process) -> bool:
     return False
 
 
-def _dies_with_parent() -> Callable[[], None] | None:
-    """For the new process, before it becomes the command: die when its starter does, also before this call."""
+def _set_up() -> Callable[[], None] | None:
+    """For the new process, before it becomes the command: signals are as a shell leaves them, whatever its starter
+    ignores; it dies when its starter does, also before this call (Linux).
+    """
     if sys.platform != "linux":
-        return None
+        return None if sys.platform == "win32" else take_defaults
     prctl, parent = ctypes.CDLL(None, use_errno=True).prctl, os.getpid()
 
     def set_up() -> None:
+        take_defaults()
         prctl(PR_SET_PDEATHSIG, int(SIGKILL), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)

@@ -76,9 +76,8 @@ def _become(
     try:
         if os.read(waits, 1) != _GO:
             os._exit(0)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
-            signal.signal(number, signal.SIG_DFL)
         signal.set_wakeup_fd(-1)
+        _take_defaults()
         null = os.open(os.devnull, os.O_RDONLY)
         for source, target in ((null, 0), (output, 1), (output, 2)):
             os.dup2(source, target)
@@ -91,6 +90,13 @@ def _become(
         os.write(output, f"gputuner: cannot start the job: {named}: {error.strerror}\n".encode(errors="replace"))
     finally:
         os._exit(code)
+
+
+def _take_defaults() -> None:
+    """Ignore no signal and hold none, whatever the supervisor, the runner or who started it does."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 class Ungated:

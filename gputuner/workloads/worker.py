@@ -183,6 +183,8 @@ def main(argv: Sequence[str]) -> int:
     options = _options(argv)
     inward, outward = private_pipes()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())  # what our starter holds, the user's code would inherit
     outbox = Outbox(outward)
     inbox = Inbox(inward)
     from gputuner.workloads.bodies.build import UnusableError

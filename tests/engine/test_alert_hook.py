@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from gputuner.engine.alert_hook import KEPT_BYTES, LOG_BYTES, HookEnded, Hooks
+from tests.held_signals import STATUS, held, told
 
 LONG_S = 120.0
 WAIT_S = 60.0
@@ -35,6 +36,14 @@ def test_it_gets_the_alert_as_json_and_in_variables_in_a_session_of_its_own(tmp_
     made, _told = hooks(python(code, str(target)), tmp_path)
     assert made.try_once({"alert": "fan", "value": 71.5}, {"GPUTUNER_ALERT": "fan"}) == HookEnded(exit_code=0)
     assert json.loads(target.read_text()) == [{"alert": "fan", "value": 71.5}, "fan", True]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+def test_it_holds_and_ignores_no_signal_whatever_we_do(tmp_path: Path):
+    made, _told = hooks(list(STATUS), tmp_path)
+    with held():
+        assert made.try_once({}, {}) == HookEnded(exit_code=0)
+    assert told((tmp_path / "log" / "alert-hook.log").read_text()) == set()
 
 
 def test_no_shell_reads_its_words(tmp_path: Path):

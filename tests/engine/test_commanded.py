@@ -14,6 +14,7 @@ from gputuner.engine.commanded_log import KEPT_BYTES, MOST_BYTES, keep_small, ra
 from gputuner.engine.commanded_tree import Mark, marked
 from gputuner.workloads.observed.environment import FOLDER
 from tests.engine.commanded_rig import DETACHED, LONG_S, STEPS, Job, python
+from tests.held_signals import STATUS, held, told
 
 
 def test_a_training_is_measured_over_whole_steps_of_the_window(tmp_path):
@@ -83,6 +84,14 @@ def test_one_that_ends_by_itself_is_told_with_its_last_words(tmp_path, code, err
     failed = job.until("failed")
     assert (failed["error"], failed["message"]) == (error, message)
     assert failed["traceback"].splitlines()[-1] == last
+    job.end()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+def test_it_holds_and_ignores_no_signal_whatever_we_do(tmp_path):
+    with held():
+        job = Job(tmp_path, *STATUS)
+    assert told(job.until("failed")["traceback"]) == set()
     job.end()
 
 

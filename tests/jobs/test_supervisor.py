@@ -2,12 +2,14 @@
 
 import os
 import signal
+import sys
 
 import pytest
 
 from gputuner.assembly.queue import open_queue
 from gputuner.jobs.processes import start_mark
 from gputuner.model.jobs import JobState
+from tests.held_signals import STATUS, held, told
 
 SH = ("/bin/sh", "-c")
 
@@ -42,6 +44,16 @@ def test_it_runs_in_its_folder_and_environment_on_its_cards_by_uuid(queue, tmp_p
     queue.place(number, cards='["GPU-1", "GPU-2"]')
     queue.supervise(number).wait(timeout=600)
     assert queue.log(number) == f"{queue.data_dir}\nGPU-1,GPU-2/hush/{number}/\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux")
+def test_it_holds_and_ignores_no_signal_whatever_the_runner_does(queue):
+    number = queue.add(*STATUS)
+    queue.place(number)
+    with held():
+        supervisor = queue.supervise(number)
+    assert supervisor.wait(timeout=600) == 0
+    assert told(queue.log(number)) == set()
 
 
 def test_what_cannot_be_started_is_a_failure_with_its_reason(queue):
