@@ -10,6 +10,7 @@ from gputuner.cli.output import Output
 from gputuner.language import cooling
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
+from gputuner.model.points import Point
 
 if TYPE_CHECKING:
     from gputuner.analysis.cooling_compare import CoolingCompared
@@ -21,15 +22,19 @@ def tell(output: Output, origin: Origin, name: str, ended: Sequence[Finished], o
         document.write(run_document(origin, name, ended), output.out)
         return
     for each in ended:
-        points = each.found.points
-        tables = (
-            (_("How the forecast closed"), cooling.looks_table(points)),
-            (_("The cooler"), cooling.table(points)),
-        )
-        result_parts.show_tables(output, tables)
+        show_found(output, each.found.points)
         result_parts.show_judgement(output, each, options)
         result_parts.show_supply(output, each, options)
         result_parts.show_end(output, each, origin)
+
+
+def show_found(output: Output, points: Sequence[Point]) -> None:
+    """The looks and the cooler; also of a stored test."""
+    tables = (
+        (_("How the forecast closed"), cooling.looks_table(points)),
+        (_("The cooler"), cooling.table(points)),
+    )
+    result_parts.show_tables(output, tables)
 
 
 def show_comparison(output: Output, found: "CoolingCompared") -> None:

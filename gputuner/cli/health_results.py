@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gputuner.cli import document, result_parts
 from gputuner.cli.experiment import Finished, run_document
@@ -11,6 +12,10 @@ from gputuner.cli.output import Output
 from gputuner.language import health, health_tables
 from gputuner.language.words import _
 from gputuner.model.cards import Origin
+from gputuner.model.points import Point
+
+if TYPE_CHECKING:
+    from gputuner.analysis.health import Verdict
 
 
 def tell(
@@ -30,7 +35,13 @@ def tell(
 
 
 def _show(output: Output, each: Finished, options: Options, origin: Origin) -> None:
-    points = each.found.points
+    show_found(output, each.found.points, told_verdict(each))
+    result_parts.show_judgement(output, each, options)
+    result_parts.show_end(output, each, origin)
+
+
+def show_found(output: Output, points: Sequence[Point], told: "Verdict") -> None:
+    """What was tested and found, and the verdicts; also of a stored test."""
     tables = (
         (_("Video memory"), health_tables.memory_table(points)),
         (_("Products, bit for bit"), health_tables.burn_table(points)),
@@ -41,9 +52,7 @@ def _show(output: Output, each: Finished, options: Options, origin: Origin) -> N
     for line in health_tables.memory_lines(points):
         output.line(line)
     output.heading(_("Verdict"))
-    output.line(_("Health: {verdict}.").format(verdict=health.verdict(told_verdict(each))))
+    output.line(_("Health: {verdict}.").format(verdict=health.verdict(told)))
     for point in points:
         if point.metric == "identity_verdict":
             output.line(_("Identity: {verdict}.").format(verdict=health.identity(point)))
-    result_parts.show_judgement(output, each, options)
-    result_parts.show_end(output, each, origin)

@@ -21,7 +21,6 @@ from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 
 BEST = 3
-MODEL = "ResNet-50"
 ABOUT_TRAINING = ("train_throughput", "loader_demand", "train_loss")
 """Figures that are of one training."""
 WATCHED = "watch_"
@@ -140,14 +139,14 @@ def show_advice(
     *,
     most: int | None = None,
     command: str = "",
-    model: str = MODEL,
+    model: str = "",
     tries: Callable[[str, Advice], str] | None = None,
     tried: Mapping[str, Point] | None = None,
     options: Options | None = None,
 ) -> None:
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
 
-    ``model``: the built-in training that it is about; empty: the user's own. ``tries``: the command that tries one
+    ``model``: the built-in training that it is about; empty: the user's own, or none. ``tries``: the command that tries one
     (empty: none can). ``tried``: what came of those that were, by name. ``options``: those of this command, which one
     to paste needs too.
     """
@@ -179,13 +178,13 @@ def tried_line(point: Point) -> str:
 
 
 def model_of(points: Sequence[Point]) -> str:
-    """Name of the built-in training that figures are about; empty: the user's own."""
+    """Name of the built-in training that figures are about; empty: the user's own, or none at all."""
     if any(point.metric.startswith(WATCHED) for point in points):
         return ""
     if any(":" in point.workload for point in points):
         return ""
     names = dict.fromkeys(point.workload for point in points if point.metric in ABOUT_TRAINING)
-    return listed(sentences.workload(name) for name in names) or MODEL
+    return listed(sentences.workload(name) for name in names)
 
 
 def _show_one(output: Output, number: int, entry: Advice, options: Options | None) -> None:

@@ -22,11 +22,13 @@ from gputuner.language.words import N_, _, listed
 from gputuner.model.advice import Advice, Question
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.events import Outcome
+from gputuner.model.points import Point
 
 ABOUT = N_("Stored sessions: list, show, compare, export, delete.")
 BENCH = "bench"
 """Sessions of benchmarks have a table of their own."""
 WATCH = "watch"
+OWN_TABLES = ("cooling", "health", "power")
 _LIST = N_("List the stored sessions, the newest first.")
 _SHOW = N_("Show what a session found.")
 _EXPORT = N_("Write a session as CSV, JSON or Parquet.")
@@ -127,15 +129,33 @@ def _show_findings(output: Output, stored: Stored, disputed: Sequence[QualityNot
 
     points = stored.points()
     advice, questions = stored.advice()
-    results.show_figures(output, points)
-    for card in stored.summary().cards:
-        results.show_limit(output, points, card)
+    summary = stored.summary()
+    if summary.experiment in OWN_TABLES:
+        _show_own(output, summary.experiment, points)
+    else:
+        results.show_figures(output, points)
+        for card in summary.cards:
+            results.show_limit(output, points, card)
     of_a_try = gain_point(points)
     if of_a_try is not None:
         trying.show_tried(output, of_a_try)
     elif points:
         results.show_advice(output, naming_sources(advice, disputed), model=results.model_of(points))
     results.show_questions(output, questions)
+
+
+def _show_own(output: Output, experiment: str, points: Sequence[Point]) -> None:
+    """The tables that the command of this experiment shows."""
+    from gputuner.analysis.health import verdict
+    from gputuner.cli import cooling_results, health_results, power_results
+
+    match experiment:
+        case "cooling":
+            cooling_results.show_found(output, points)
+        case "health":
+            health_results.show_found(output, points, verdict(points))
+        case _:
+            power_results.show_found(output, points)
 
 
 def export(

@@ -78,7 +78,7 @@ def _readings(facts: CardFacts, model: SimulatedModel, index: int, power_limit_w
         "vbios": (f"simulated-{facts.chip}-{index}", ""),
         "driver": (DRIVER, ""),
         "cuda_driver": (CUDA_DRIVER, ""),
-        "l2_bytes": (int(facts.l2_mib * 2**20), "bytes"),
+        "l2_bytes": (None, "bytes"),  # NVML has no call for it
         "compute_capability": (facts.compute_capability, ""),
     }
     return {name: _reading(value, unit) for name, (value, unit) in found.items()}

@@ -47,7 +47,7 @@ class Measured:
             power_default_w=card.number("power_limit_default_w"),
             pcie_generation_max=card.number("pcie_generation_max"),
             pcie_width_max=card.number("pcie_width_max"),
-            l2_bytes=card.number("l2_bytes"),
+            l2_bytes=_l2_bytes(self.course),
             bandwidth=self.bandwidth,
             l2_step_bytes=self.l2_step_bytes,
             aliased=aliased,
@@ -101,12 +101,21 @@ def identity(course: Course, sold_as: str) -> Generator[Step, StepResult, Measur
     return measured
 
 
+def _l2_bytes(course: Course) -> float | None:
+    """Size of the L2: NVML has no call for it, the worker's CUDA driver has; None: neither tells."""
+    said = course.context.card.number("l2_bytes")
+    if said is None:
+        worker = course.context.worker.get("cache_bytes")
+        said = float(worker) if isinstance(worker, int) and worker > 0 else None
+    return said
+
+
 def _l2_step(course: Course) -> Generator[Step, StepResult, float | None]:
     """The largest footprint whose accesses still take as long as those of the L2, in bytes; None: not seen."""
-    l2 = int(course.context.card.number("l2_bytes") or 0)
+    l2 = _l2_bytes(course)
     if not l2:
         return None
-    spec = ChaseSpec(largest_bytes=CACHES * l2 // 4096 * 4096)
+    spec = ChaseSpec(largest_bytes=CACHES * int(l2) // 4096 * 4096)
     work = Work(
         label="bench_chase",
         workload=spec.workload,

@@ -185,8 +185,9 @@ def _l2(cards: Sequence[CardInfo], points: Sequence[Point]) -> tuple[Upright, ..
     """The size of the L2 of the one card that was measured, where the sizes reach it."""
     measured = {point.card for point in points}
     sizes = [figure(point.params.get("bytes")) or 0.0 for point in points]
-    known = [card.number("l2_bytes") for card in cards if card.uuid in measured]
-    if len(known) != 1 or known[0] is None or not min(sizes) < known[0] < max(sizes):
+    told = {size for point in points if (size := figure(point.extra.get("l2_bytes")))}
+    known = [*told] or [size for card in cards if card.uuid in measured and (size := card.number("l2_bytes"))]
+    if len(measured) != 1 or measured == {CPU_CARD} or len(known) != 1 or not min(sizes) < known[0] < max(sizes):
         return ()
     mib = known[0] / 2**20
     return (Upright(x=known[0], name=_("L2 {size} MiB").format(size=f"{mib:g}")),)

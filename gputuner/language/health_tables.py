@@ -2,7 +2,16 @@
 
 from collections.abc import Sequence
 
-from gputuner.analysis.identity import BUS_HIGH, BUS_LOW, L2_HIGH, L2_LOW, POWER_HIGH, POWER_LOW
+from gputuner.analysis.identity import (
+    BUS_HIGH,
+    BUS_LOW,
+    L2_HIGH,
+    L2_LOW,
+    L2_TOLD_HIGH,
+    L2_TOLD_LOW,
+    POWER_HIGH,
+    POWER_LOW,
+)
 from gputuner.language.health import CHECKS, HEATS, KINDS, OUTCOMES, PASSES, SOURCES
 from gputuner.language.names import quantity
 from gputuner.language.numbers import MISSING, number, scale, value
@@ -21,6 +30,7 @@ _UNITS = {
 }
 ALLOWED: dict[str, tuple[float, float]] = {
     "bus_width": (BUS_LOW, BUS_HIGH),
+    "l2": (L2_TOLD_LOW, L2_TOLD_HIGH),
     "l2_step": (L2_LOW, L2_HIGH),
     "power": (POWER_LOW, POWER_HIGH),
 }

@@ -34,6 +34,14 @@ def test_every_card_of_the_catalogue_is_what_it_is_and_surely(card):
     assert all(check.outcome == "agrees" for check in found.checks)
 
 
+@pytest.mark.parametrize(("card", "told"), [("rtx-3060-12g", 2359296), ("h200-sxm", 62914560)])
+def test_the_l2_that_real_cards_tell_agrees(card, told):
+    found = identify(replace(honest(SHEETS[card]), l2_bytes=told), SHEETS[card], SHEETS.values())
+    assert {check.name: check.outcome for check in found.checks}["l2"] == "agrees"
+    other = identify(replace(honest(SHEETS[card]), l2_bytes=told // 2), SHEETS[card], SHEETS.values())
+    assert {check.name: check.outcome for check in other.checks}["l2"] == "differs"
+
+
 def test_by_the_drivers_words_alone_nothing_is_sure():
     card = SHEETS["rtx-4090-48g"]
     seen = replace(honest(card), bandwidth=None, aliased=None, l2_step_bytes=None)

@@ -167,3 +167,19 @@ def test_doctor_ends_with_9_if_something_blocks(program):
     assert finding["level"] == "blocking"
     assert finding["message"] == "/x/python has no torch; nothing can be measured with it."
     assert finding["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "first"),
+    [
+        (("health", "--minutes", "2"), "Video memory"),
+        (("cooling", "--minutes", "3"), "How the forecast closed"),
+        (("power", "--passive", "--minutes", "1"), "What was visited"),
+    ],
+)
+def test_show_has_the_tables_that_the_command_had(whole, words, first):
+    told = whole(*words, "--quiet")[1]
+    shown = whole("sessions", "show")[1]
+    tables = told[told.index(first) : told.index("\nAdvice")]
+    assert tables in shown
+    assert "until your own model is measured" not in shown, "no training was measured"

@@ -77,6 +77,13 @@ def test_a_sound_card_passes_all_stages_and_is_what_it_is(started: Start):
     assert last.t_ns <= 3.3 * 60e9
 
 
+def test_the_l2_is_what_the_worker_tells_since_nvml_has_no_call_for_it(started: Start):
+    made = started()
+    assert made.model.info.number("l2_bytes") is None
+    checks = {p.params["check"]: p.value for p in of(made.run(Health(minutes=3.0)), "identity_check")}
+    assert (checks["l2"], checks["l2_step"]) == (1.0, 1.0)
+
+
 def test_the_row_of_memory_without_repetition_says_how_much_was_tested(started: Start):
     events = started(card="rtx-4090-48g").run(Health(minutes=2.0))
     rows = {row[0]: row for row in identity_table(points(events)).rows}

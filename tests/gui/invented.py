@@ -1009,7 +1009,6 @@ def bench_events(
 ) -> list[Event]:  # fmt: skip
     """The stream of a bench run; ``faster`` scales every rate."""
     chosen = card or modded_4090(origin=origin)
-    chosen = replace(chosen, readings={**chosen.readings, "l2_bytes": value(72 * 2**20, "bytes")})
     points = [replace(p, card=chosen.uuid, origin=origin) for p in bench_points(faster)]
     seq = itertools.count()
     events: list[Event] = [
@@ -1095,7 +1094,7 @@ def bench_points(faster: float = 1.0) -> list[Point]:
                 bench_point(
                     f"memory-{operation}-{power}", f"memory-{operation}", "stream_bandwidth", rate * faster, "B/s",
                     {"operation": operation, "bytes": count, "level": "l2" if l2 else "dram"},
-                    bytes=count, seconds=count / (rate * faster),
+                    bytes=count, seconds=count / (rate * faster), l2_bytes=72 * 2**20,
                     **({} if l2 else {"fraction_of_peak_at_clock": rate * faster / 1.008e12}),
                 )
             )  # fmt: skip

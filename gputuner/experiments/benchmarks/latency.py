@@ -12,7 +12,7 @@ from gputuner.analysis.latency_levels import Level, Levels, levels
 from gputuner.analysis.statistics import spread, spread_flags
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps, needs_kernels
 from gputuner.experiments.benchmarks.judging import measured_against
-from gputuner.experiments.benchmarks.memory import USUAL_FREE_BYTES, cache_bytes
+from gputuner.experiments.benchmarks.memory import USUAL_FREE_BYTES, cache_bytes, told_l2
 from gputuner.experiments.benchmarks.recording import stand_in
 from gputuner.experiments.benchmarks.surveyed import Measured, surveyed
 from gputuner.experiments.course import Course
@@ -91,7 +91,7 @@ def _point(
         params,
         conditions=conditions,
         flags=flags,
-        extra={**part.notes, **extra, **origin, **told},
+        extra={**part.notes, **extra, **origin, **told, **told_l2(course)},
         repeats=repeats,
     )
     trial = Trial(iteration_s=part.iteration_s, t0_ns=part.t0_ns, t1_ns=part.t1_ns, work=part.work)

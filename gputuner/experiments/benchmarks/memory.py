@@ -48,6 +48,12 @@ def cache_bytes(course: Course) -> int:
     return int(course.context.card.number("l2_bytes") or USUAL_CACHE_BYTES)
 
 
+def told_l2(course: Course) -> dict[str, Scalar]:
+    """``l2_bytes`` as the card's driver tells it (NVML has no call for it); empty for a processor, or not told."""
+    said = course.context.worker.get("cache_bytes")
+    return {"l2_bytes": said} if isinstance(said, int) and said > 0 and not course.context.card.is_cpu else {}
+
+
 def _footprint(course: Course) -> int:
     free = course.context.free_bytes or USUAL_FREE_BYTES
     if course.context.card.is_cpu:
@@ -87,6 +93,7 @@ def _sweep(course: Course, name: str, operation: Operation, effort: Effort) -> S
             rate(
                 course, name, METRIC, "B/s", "bytes", part, conditions,
                 {**part.params, "phase": "sweep", "level": level(float(part.params["bytes"]), cache)},
+                extra=told_l2(course),
             )
             for part, conditions in measured
         )
@@ -113,7 +120,8 @@ def _steady(course: Course, name: str, operation: Operation, effort: Effort) -> 
     told: dict[str, Scalar] = {
         "operation": operation, "bytes": whole, "phase": "steady", "level": level(whole, cache_bytes(course)),
     }  # fmt: skip
-    yield from course.tell(rate(course, name, METRIC, "B/s", "bytes", result.trials[0], result.conditions, told))
+    trial, extra = result.trials[0], told_l2(course)
+    yield from course.tell(rate(course, name, METRIC, "B/s", "bytes", trial, result.conditions, told, extra=extra))
 
 
 BENCHMARKS_MEMORY: tuple[Benchmark, ...] = tuple(

@@ -60,7 +60,6 @@ class Vram:
                 )
 
     def _hold(self, seconds: float, stopped: Callable[[], bool]) -> None:
-        self._device.synchronise()
         end = time.monotonic() + seconds
         while time.monotonic() < end and not stopped():
             if self._load is None:
@@ -169,6 +168,10 @@ class TorchMemory:
         if keys is not None:
             found.sub_(keys[_of(self.blocks[block])], alpha=ROW_WORDS)
         self._checks.append((block, found != template_sum, windows, done))
+
+    def settle(self) -> None:
+        """Wait for the device's queue."""
+        self._device.synchronise()
 
     def found(self) -> "list[int]":
         """Rows whose sum was wrong since the last call."""

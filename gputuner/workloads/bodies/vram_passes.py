@@ -34,6 +34,10 @@ class Memory(Protocol):
         """Sum the rows of a block, and compare with the prepared pattern."""
         ...
 
+    def settle(self) -> None:
+        """Wait until all that was asked for is done: a device's queue runs behind its host."""
+        ...
+
     def found(self) -> "list[int]":
         """Rows whose sum was wrong in the checks since the last call; waits for them."""
         ...
@@ -69,6 +73,7 @@ class Passes:
         for pattern in patterns:
             self._write(pattern, pace)
             if name == "retention":
+                self._memory.settle()
                 began = time.monotonic()
                 self._hold(self._hold_s, pace.stopped)
                 held_s = time.monotonic() - began

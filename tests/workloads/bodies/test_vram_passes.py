@@ -71,6 +71,18 @@ def test_sound_memory_is_silent_and_moves_what_is_told():
     assert memory.moved == ROWS * ROW_BYTES * sum(TRAFFIC[str(p.params["pass"])] for p in parts)
 
 
+def test_words_are_kept_from_when_the_last_was_written():
+    memory, told = FaultyMemory(BLOCKS), []
+    memory.settle = lambda: told.append("settled")
+
+    def hold(seconds, stopped):
+        told.append("held")
+
+    made = Passes(memory, heat="cold", hold_s=3.0, hold=hold, seed=5)
+    list(made.parts(Pace(measure_s=0.0, left_s=lambda: 0.0, stopped=lambda: False)))
+    assert told == ["settled", "held"], "what a queue still writes must not count as kept, nor its time as none"
+
+
 @given(st.integers(0, WORD))
 def test_the_mixer_has_an_inverse(word):
     assert unmix(mix(word)) == word
