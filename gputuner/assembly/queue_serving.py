@@ -10,7 +10,10 @@ from typing import Protocol
 from gputuner.analysis.placement import Limits
 from gputuner.assembly.children import child_command
 from gputuner.assembly.feeds import simulated_feed
+from gputuner.assembly.queue_alerts import JobAlerts
+from gputuner.assembly.queue_alerts import Told as AlertTold
 from gputuner.assembly.queue_pairs import StoredPairs
+from gputuner.assembly.stages import host_of
 from gputuner.assembly.visibility import Seen
 from gputuner.jobs.lease import RunnerLease
 from gputuner.jobs.runner import Runner
@@ -57,8 +60,13 @@ def serving(
     slowdown: float,
     share: bool,
     tell: Callable[[RunnerNote], None],
+    alert: AlertTold,
+    say: Callable[[str], None],
 ) -> Generator[Runner]:
     """A runner that has the right to serve the queue of the setup's data folder.
+
+    ``alert`` gets the user's alerts that meet its jobs, and ``say`` a sentence on what went wrong with them, both in
+    another thread.
 
     Raises:
         CardBusy: another runner serves it.
@@ -90,9 +98,12 @@ def serving(
             pairs=StoredPairs(setup.data_dir, PAIRS_EVERY_S),
             tell=tell,
         )
+        alerts = JobAlerts(setup.data_dir, feed, shown, host_of(setup.data_dir), runner.jobs_on, alert, say)
+        alerts.start()
         try:
             yield runner
         finally:
+            alerts.close()
             runner.close()
     finally:
         if own is not None:

@@ -1,6 +1,6 @@
 """Alerts of a run on the command line: a line for each, and hook and desktop where no other program tells them."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from gputuner.model.cards import CardInfo
 from gputuner.model.events import AlertCleared, AlertRaised, Event, RunStarted, TelemetrySampled
 
 if TYPE_CHECKING:
-    from gputuner.assembly.alerts import Announcer
+    from gputuner.assembly.alerts import AlertBook, Announcer
 
 
 class AlertView:
@@ -25,6 +25,7 @@ class AlertView:
         self._setup, self._output = setup, output
         self._cards: dict[str, CardInfo] = {}
         self._announcer: Announcer | None = None
+        self._book: AlertBook | None = None
 
     def show(self, event: Event) -> None:
         """Tell an alert."""
@@ -34,32 +35,34 @@ class AlertView:
             case TelemetrySampled() if event.cards:
                 self._cards |= {card.uuid: card for card in event.cards}
             case AlertRaised() | AlertCleared():
-                self._tell(event)
+                self.tell(event, self._cards.values())
             case _:
                 pass
 
-    def _tell(self, event: AlertRaised | AlertCleared) -> None:
+    def tell(self, event: AlertRaised | AlertCleared, cards: Iterable[CardInfo]) -> None:
+        """Tell hook and desktop of an alert on one of these cards."""
         from gputuner.assembly.alerts import AlertBook, Announcer, change_of
 
-        if self._announcer is None:
-            book = AlertBook(self._setup.data_dir)
-            self._announcer = Announcer(book, book.watched()[0], self._setup.origin, self._output.warn)
-        self._announcer.tell([change_of(event)], self._cards.values())
+        if self._book is None or self._announcer is None:
+            self._book = AlertBook(self._setup.data_dir)
+            self._announcer = Announcer(self._book, self._book.watched()[0], self._setup.origin, self._output.warn)
+        self._announcer.follow(self._book.watched()[0])
+        self._announcer.tell([change_of(event)], cards)
 
-    def close(self) -> None:
-        """Give hooks that run their time, at most until Ctrl-C, and let another program tell."""
+    def close(self, patient: Callable[[], bool]) -> None:
+        """Give hooks that run their time, at most until Ctrl-C or ``patient`` says no, and let another program tell."""
         if self._announcer is not None:
-            self._announcer.close(lambda: True)
+            self._announcer.close(patient)
 
 
 @contextmanager
-def telling(setup: Setup, output: Output) -> Generator[AlertView]:
-    """A view while the context lasts."""
+def telling(setup: Setup, output: Output, patient: Callable[[], bool] = lambda: True) -> Generator[AlertView]:
+    """A view while the context lasts; ``patient``: whether hooks that run at its end get their time."""
     view = AlertView(setup, output)
     try:
         yield view
     finally:
-        view.close()
+        view.close(patient)
 
 
 def line(event: AlertRaised | AlertCleared, cards: Iterable[CardInfo]) -> str:

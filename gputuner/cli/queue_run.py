@@ -2,28 +2,33 @@
 
 import signal
 import threading
-from collections.abc import Generator
+from collections import deque
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from gputuner.cli import document, queue_document
+from gputuner.cli.alerts_view import AlertView, alert_document, line, telling
 from gputuner.cli.context import Injected
 from gputuner.cli.options import Options, check_range, whole_number
 from gputuner.cli.output import Output
 from gputuner.language import jobs as words
 from gputuner.language.words import N_, _
-from gputuner.model.cards import Origin
+from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import ExitCode
-from gputuner.model.events import Outcome
+from gputuner.model.events import AlertCleared, AlertRaised, Outcome
 from gputuner.model.jobs import ENDED, Job, JobState, NoteKind, RunnerNote
 
 ABOUT = N_("Serve the queue: start jobs when cards have room, until stopped.")
 SHARE_HELP = N_("Let jobs stand together that were never measured together.")
 SLOTS = (1, 1024)
 SLOWDOWN = (1.0, 100.0)
+MOST_ALERTS = 10_000
+"""Alerts that the document of ``--json`` holds: the last ones."""
 _QUIET_WAITS = frozenset({"slots", "behind", "card_taken"})
 """Waiting for jobs of ours is the ordinary state of a line, and no news."""
 
@@ -34,9 +39,11 @@ class _Stop:
     def __init__(self) -> None:
         self.event = threading.Event()
         self.number: int | None = None
+        self.count = 0
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.number = number
+        self.count += 1
         self.event.set()
 
 
@@ -96,12 +103,24 @@ def run(
 
         cards = setup.select(options.gpu, for_experiment=False)
         teller = _Teller(output)
-        with serving(setup, cards, slots=slots, slowdown=slowdown, share=options.share, tell=teller.take) as runner:
+        with (
+            telling(setup, output, lambda: stop.count < 2) as view,
+            serving(
+                setup,
+                cards,
+                slots=slots,
+                slowdown=slowdown,
+                share=options.share,
+                tell=teller.take,
+                alert=partial(teller.alert, view),
+                say=output.warn,
+            ) as runner,
+        ):
             if setup.origin is not Origin.MEASURED:
                 output.warn(_("The cards are simulated: commands run for real, but without a card."))
             output.note(_("Serving the queue; stopping this leaves running jobs alone."))
             runner.serve(stop.event, until_empty=until_empty)
-            return _end(output, teller, stop, runner.failed)
+        return _end(output, teller, stop, runner.failed)
 
 
 class _Teller:
@@ -110,6 +129,13 @@ class _Teller:
     def __init__(self, output: Output) -> None:
         self._output = output
         self.ended: list[Job] = []
+        self.alerts: deque[document.Json] = deque(maxlen=MOST_ALERTS)
+
+    def alert(self, view: AlertView, event: AlertRaised | AlertCleared, cards: Sequence[CardInfo]) -> None:
+        """An alert that meets a running job."""
+        self.alerts.append(alert_document(event, cards))
+        self._output.warn(line(event, cards))
+        view.tell(event, cards)
 
     def take(self, note: RunnerNote) -> None:
         """One more thing that happened."""
@@ -133,6 +159,7 @@ def _end(output: Output, teller: _Teller, stop: _Stop, failed: list[int]) -> int
         outcome = Outcome.CANCELLED if interrupted else Outcome.COMPLETED
         body = document.head("queue.run", None, outcome=outcome)
         body["jobs"] = queue_document.jobs(teller.ended)
+        body["alerts"] = list(teller.alerts)
         document.write(body, output.out)
     if interrupted:
         return int(ExitCode.INTERRUPTED)

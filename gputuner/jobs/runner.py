@@ -91,6 +91,10 @@ class Runner:
         self._starter.leave()
         self.store.close()
 
+    def jobs_on(self, card: str) -> tuple[int, ...]:
+        """The jobs that hold a place on a card, by its UUID; from any thread."""
+        return tuple(placed.job for placed in tuple(self._placed.values()) if card in placed.cards)
+
     def serve(self, stop: threading.Event, *, until_empty: bool = False) -> None:
         """Serve until ``stop``, or (``until_empty``) until nothing runs and nothing that waits can start any more.
 

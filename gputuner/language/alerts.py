@@ -123,6 +123,7 @@ WARNINGS: dict[str, str] = {
     "alerts_last_good": N_(
         "The alerts in {path} cannot be understood; those that were stored last are used until it is mended or deleted."
     ),
+    "alert_beside_jobs": N_("Jobs of the queue on {card} at that time: {jobs}."),
 }
 _TROUBLE: dict[str, str] = {
     "missing": N_("The alert's command {program} was not found; see its spelling and PATH."),

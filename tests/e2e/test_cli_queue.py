@@ -218,3 +218,19 @@ def test_ctrl_c_ends_the_serving_and_cancel_a_running_job(fresh):
     until(lambda: queue.job(job.id).state is JobState.CANCELLED)
     serving.send_signal(signal.SIGINT)
     assert serving.wait(timeout=600) == 130
+
+
+def test_an_alert_that_meets_a_job_is_told_and_stands_in_a_session(here, tmp_path):
+    here("alerts", "set", "temperature", "30", "--for", "0")
+    here("alerts", "notify", "off")
+    script = f"for i in $(seq 2000); do ls {tmp_path}/data/sessions/*.sqlite && exit 0; sleep 0.1; done; exit 1"
+    here("queue", "add", "--memory", "5", *CARD, "--", *SH, script)
+    ran = here("queue", "run", "--until-empty", "--json", *CARD)
+    assert ran.jobs[1]["state"] == "done", ran.err
+    (alert,) = json.loads(ran.out)["alerts"]
+    assert (alert["event"], alert["kind"], alert["unit"]) == ("raised", "temperature", "degC")
+    assert f"Alert: {alert['message']}" in ran.err
+    (session,) = json.loads(here("sessions", "list", "--json").out)["sessions"]
+    assert (session["experiment"], session["simulated"], session["outcome"]) == ("record", True, "completed")
+    shown = here("sessions", "show", session["session_id"])
+    assert "Jobs of the queue on " in shown.out + shown.err
