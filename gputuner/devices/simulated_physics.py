@@ -244,7 +244,7 @@ class CardPhysics:
         clock = min(self._slow_mhz, allowed)
         if self._over_s <= _HOLD_S + 4 * _CONTROL_TAU_S and clock > cap:
             clock = self._highest_below(self.power_limit_w * self.model.peak_ratio, clock)
-        power_limited = cap < allowed - _SLACK_MHZ
+        power_limited = clock < allowed - _SLACK_MHZ
         thermal = self._thermal_mhz(dt)
         by_heat = thermal < min(clock, allowed) - _SLACK_MHZ
         clock = min(clock, thermal)

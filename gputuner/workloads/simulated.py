@@ -11,6 +11,7 @@ from typing import Any
 from gputuner.devices.simulated_card import SimulatedCard
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import ProcessOnCard
+from gputuner.workloads.bodies.burst_timing import LEAST_BURSTS, PAUSE_OVER_LOAD, burst_length_s
 from gputuner.workloads.simulated_build import Message, default_build, device_facts, introduce
 from gputuner.workloads.simulated_costs.cost import UnsupportedOnChipError
 from gputuner.workloads.simulated_costs.resnet50 import UNRELEASABLE
@@ -264,7 +265,9 @@ class SimulatedWorker:
             self._finish(trial, t_ns + int(iteration_s * 1e9), too_slow=True)
             return
         seconds = 2 * iteration_s
-        if trial.warmup_s is None:
+        if trial.settings[0].bursts:
+            pass  # a load without pauses would leave the card under its cap
+        elif trial.warmup_s is None:
             seconds += min(max(_STEADY_S, 8 * iteration_s), 0.35 * trial.budget_s)
         else:
             seconds += min(trial.warmup_s, 0.35 * trial.budget_s)
@@ -300,6 +303,10 @@ class SimulatedWorker:
 
     def _measure_setting(self, trial: SimulatedTrial, t_ns: int) -> None:
         iteration_s = self._card.iteration_s(trial.cost.load)
+        if trial.settings[trial.at].bursts:
+            trial.window_ns = int(burst_length_s(trial.setting_s, iteration_s) * 1e9)
+            self._rest(trial, t_ns)
+            return
         if trial.settings[trial.at].once:
             window_s = iteration_s
         elif trial.survey:
@@ -310,8 +317,18 @@ class SimulatedWorker:
             window_s = min(0.1, max(0.02, trial.setting_s / 100))
         self._run(trial, t_ns, int(max(window_s, iteration_s) * 1e9))
 
+    def _rest(self, trial: SimulatedTrial, t_ns: int) -> None:
+        """Leave the card alone for as long as the last burst, or the first to come, asks for."""
+        self._card.set_load(self._id, None)
+        trial.resting = True
+        trial.ends_ns = t_ns + int(PAUSE_OVER_LOAD * trial.window_ns)
+
     def _window(self, trial: SimulatedTrial, t_ns: int) -> None:
         """Close a timed window: its seconds per iteration, then go on or finish."""
+        if trial.resting:
+            trial.rested(t_ns, self._card.sm_clock_hz() / 1e6)
+            self._run(trial, t_ns, trial.window_ns)
+            return
         done = self._card.iterations(self._id) - trial.done_at_start
         if done > 0:
             noise = trial.rng.lognormvariate(0.0, trial.cost.noise) * trial.scatter
@@ -320,8 +337,9 @@ class SimulatedWorker:
             trial.host.append(self._card.physics.host_use)
         measured_s = (t_ns - trial.part_ns) / 1e9
         out_of_time = t_ns >= trial.deadline_ns
-        once = trial.settings[trial.at].once
-        enough = once or (measured_s >= trial.setting_s and len(trial.windows) >= _LEAST_WINDOWS)
+        setting = trial.settings[trial.at]
+        least = LEAST_BURSTS if setting.bursts else _LEAST_WINDOWS
+        enough = setting.once or (measured_s >= trial.setting_s and len(trial.windows) >= least)
         if enough or out_of_time:
             too_slow = out_of_time and measured_s < trial.setting_s
             if trial.survey and trial.close_part(t_ns) and not out_of_time:
@@ -330,6 +348,9 @@ class SimulatedWorker:
                 self._finish(trial, t_ns, too_slow=too_slow)
             return
         self._progress(trial, t_ns, trial.windows[-1] if trial.windows else None)
+        if setting.bursts:
+            self._rest(trial, t_ns)
+            return
         trial.done_at_start = self._card.iterations(self._id)
         trial.ends_ns = t_ns + trial.window_ns
 

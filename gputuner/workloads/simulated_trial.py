@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.burst_timing import PAUSE_OVER_LOAD, clock_notes
 from gputuner.workloads.simulated_costs.cost import Cost, Setting
 
 
@@ -51,6 +52,10 @@ class SimulatedTrial:
     clocks: list[float] = field(default_factory=lambda: [])
     host: list[float] = field(default_factory=lambda: [])
     """Share of the host's processor time in use, at the end of each window."""
+    resting: bool = False
+    """In a pause between two bursts."""
+    rest_mhz: float = 0.0
+    """Highest clock at the end of such a pause."""
     told_ns: int = -(10**18)
     armed_ns: int = 0
     at: int = 0
@@ -83,14 +88,29 @@ class SimulatedTrial:
                 "t1_ns": t_ns,
                 "work": setting.cost.work,
                 "relative_error": setting.cost.relative_error,
-                "notes": setting.cost.notes,
+                "notes": {**setting.cost.notes, **self._burst_notes()},
             }
         )
-        self.windows, self.part_ns = [], t_ns
+        self.windows, self.part_ns, self.resting = [], t_ns, False
         if self.at + 1 == len(self.settings):
             return False
         self.at += 1
         return True
+
+    def rested(self, t_ns: int, clock_mhz: float) -> None:
+        """A pause is over; the setting in hand is measured from the first of its bursts on."""
+        self.resting, self.rest_mhz = False, max(self.rest_mhz, clock_mhz)
+        self.part_ns = self.part_ns if self.windows else t_ns
+
+    def _burst_notes(self) -> dict[str, Scalar]:
+        """What a setting that is timed in bursts says of them."""
+        if not self.settings[self.at].bursts or not self.windows:
+            return {}
+        return {
+            "loaded_share": 1.0 / (1.0 + PAUSE_OVER_LOAD),
+            "pause_s": round(PAUSE_OVER_LOAD * self.window_ns / 1e9, 5),
+            **clock_notes(self.clocks[-len(self.windows) :], self.rest_mhz),
+        }
 
     def progress(self, t_ns: int) -> dict[str, Any]:
         """How far it is at ``t_ns``: phase, seconds of it, seconds left, and of a survey the settings."""

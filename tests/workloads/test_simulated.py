@@ -370,3 +370,25 @@ def test_one_trial_of_a_training_differs_from_the_next_by_a_part_in_three_hundre
     ]  # fmt: skip
     scatter = statistics.stdev(rates) / statistics.mean(rates)
     assert 0.0018 < scatter < 0.0048  # of 24 at 0.3 %, beside 0.5 % in each of the windows
+
+
+@pytest.mark.parametrize("card_id", ["rtx-4090-48g", "h200-sxm"])
+def test_convolutions_in_bursts_repeat_and_take_the_time_they_were_given(card_id):
+    bench = Bench(card_id)
+    (result,) = bench.trial("conv", measure_s=3.2, shapes="3x3-64-64-56", precision="bf16", batch=256)
+    assert (result["t1_ns"] - result["t0_ns"]) / S == pytest.approx(3.2, rel=0.1)  # pauses included
+    assert len(result["parts"]) == 4
+    for part in result["parts"]:
+        assert part["params"]["phase"] == "bursts"
+        assert len(part["iteration_s"]) >= 20
+        assert part["notes"]["clock_rest_mhz"] == pytest.approx(bench.card.model.clock_max_mhz, rel=0.02)
+        loads_s = part["notes"]["loaded_share"] * (part["t1_ns"] - part["t0_ns"]) / S
+        assert loads_s / len(part["iteration_s"]) < 0.025
+        third = len(part["iteration_s"]) // 3
+        first, last = (statistics.median(part["iteration_s"][at]) for at in (slice(0, third), slice(-third, None)))
+        assert last == pytest.approx(first, rel=0.005)
+
+
+def test_an_iteration_too_long_for_a_burst_is_timed_without_pauses():
+    (result,) = Bench("gtx-1080-ti").trial("conv", measure_s=8.0, shapes="3x3-512-512-56", precision="fp32", batch=256)
+    assert all("phase" not in part["params"] and "pause_s" not in part["notes"] for part in result["parts"])

@@ -36,6 +36,8 @@ JUDGED_METRICS = DRAM_METRICS | LINK_METRICS | {
 """Figures of which it is said what held them back."""
 CLOCK_OVER = 1.01
 """A clock measured in band may lie above the card's highest by this factor; more is a faulty measurement."""
+FREE_PHASES = frozenset({"burst", "bursts"})
+"""Measured before a limit takes hold: from cold once, or in short bursts with pauses."""
 SUMS_OVER = 1.05
 """An FP8 rate this far above the peak with FP32 sums was computed with narrower ones (fast accumulation)."""
 Extra = dict[str, Scalar]
@@ -233,9 +235,10 @@ def _peak_of(context: PlanContext, point: Point, trial: Trial, arithmetic: Arith
 
 def clock_mhz(point: Point, notes: Mapping[str, Scalar], highest: float | None) -> float | None:
     """The SM clock under the load: the driver's median over the window; where no poll fell into it, the one measured
-    in band (in ``notes``), unless it lies above what the card can do. A burst falls between two polls.
+    in band (in ``notes``), unless it lies above what the card can do. A burst falls between two polls, and most polls
+    fall between bursts.
     """
-    if point.params.get("phase") != "burst" and point.conditions and point.conditions.sm_clock_mhz:
+    if point.params.get("phase") not in FREE_PHASES and point.conditions and point.conditions.sm_clock_mhz:
         return point.conditions.sm_clock_mhz
     in_band = notes.get("clock_mhz")
     if not isinstance(in_band, int | float) or (highest and in_band > CLOCK_OVER * highest):
@@ -297,7 +300,7 @@ def _seen(course: Course, point: Point) -> Seen:
         of_peak=_number(extra.get("fraction_of_peak_at_clock")),
         clock_share=_clock_share(course, point, memory=dram),
         dram=dram,
-        cold=point.params.get("phase") == "burst",
+        cold=point.params.get("phase") in FREE_PHASES,
         memory_bound=peak is not None and most is not None and most < peak,
         of_slope=_number(extra.get("fraction_of_attainable")),
         traffic_unknown=not dram and "intensity" not in extra,

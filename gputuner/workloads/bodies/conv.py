@@ -5,7 +5,8 @@ Counted: 2·B·K·C·R·S·P·Q operations forward (batch, filters, channels, fi
 width); the backward pass computes the gradients of input and weight, twice that. Both are timed alone. Beside it the
 least bytes that must be moved: each tensor once (forward: input, weight and output; backward: input, weight and the
 output's gradient read, two gradients written). cuDNN chooses the algorithm by its heuristics, without autotuning, as
-torch does by default. Buffers stay the same over iterations: what fits into the L2 may be read from there.
+torch does by default. Buffers stay the same over iterations: what fits into the L2 may be read from there. Timed in
+bursts with pauses (``burst_timing.py``): the rate is that of the clock before a power cap takes hold.
 
 Checked against float64 on the processor: some filters for one image, the gradient of that image for some channels, and
 the gradient of some weights over the whole batch.
@@ -19,10 +20,10 @@ from torch.nn import functional
 
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.burst_timing import BurstTimer
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
 from gputuner.workloads.bodies.gaps import attempted
-from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 TOLERANCE = {"fp32": 1e-4, "tf32": 3e-3, "fp16": 5e-3, "bf16": 2e-2}
@@ -99,6 +100,7 @@ class Conv:
         self._kind = precisions.STORAGE[precision]
         self._shapes = [ConvShape.parse(name) for name in shapes.split()]
         self._layouts = layouts.split()
+        self._timer = BurstTimer(device)
         self.work: dict[str, float] = {}
 
     def parts(self, pace: Pace) -> Iterator[Part]:
@@ -138,7 +140,7 @@ class Conv:
         direction = str(params["direction"])
         operands = self._operands(shape, bool(params["channels_last"]))
         step = _forward if direction == FORWARD else _backward
-        done, span = timed(self._device, lambda: step(operands), seconds)
+        timing = self._timer.timed(lambda: step(operands), seconds)
         check = _forward_error if direction == FORWARD else _backward_error
         error = check(operands, step(operands), self._seed)
         tolerance = TOLERANCE[self._precision]
@@ -147,15 +149,16 @@ class Conv:
                 f"{shape.name} {direction} differs from float64 by {error:.2e} (rounding explains {tolerance:.0e})"
             )
         return Part(
-            params=params,
-            iteration_s=tuple(done),
-            t0_ns=span[0],
-            t1_ns=span[1],
+            params={**params, **timing.params},
+            iteration_s=timing.iteration_s,
+            t0_ns=timing.t0_ns,
+            t1_ns=timing.t1_ns,
             work={
                 "flop": shape.flop(self._batch, direction),
                 "bytes": shape.least_bytes(self._batch, direction, self._kind.itemsize),
             },
             relative_error=error,
+            notes=timing.notes,
         )
 
     def notes(self) -> dict[str, Fact]:

@@ -14,22 +14,41 @@ WINDOWS_WANTED = 24
 LONGEST_WINDOW_S, SHORTEST_WINDOW_S = 0.1, 0.005
 LEAST_WINDOWS = 3
 
+Windowed = tuple[list[float], tuple[int, int]]
+"""Seconds per iteration of each window, and the span of the timed part (host monotonic, ns)."""
 
-def timed(device: Device, iterate: Callable[[], Any], seconds: float) -> "tuple[list[float], tuple[int, int]]":
-    """Seconds per iteration of each window, and the span of the timed part (host monotonic, ns).
+
+def timed(device: Device, iterate: Callable[[], Any], seconds: float) -> Windowed:
+    """Warm up, then time windows end to end.
 
     At least ``LEAST_WINDOWS`` windows are timed, however short the time.
     """
-    begun = time.monotonic()
+    begun_s = time.monotonic()
+    return timed_warm(device, iterate, seconds, begun_s, first_iterations(device, iterate))
+
+
+def first_iterations(device: Device, iterate: Callable[[], Any]) -> float:
+    """Let libraries choose and load their kernels; seconds of an iteration then, waited for."""
     for _ in range(WARM_ITERATIONS):
         iterate()
     device.synchronise()
+    return waited_for(device, iterate)
+
+
+def waited_for(device: Device, iterate: Callable[[], Any]) -> float:
+    """Seconds of one iteration by itself."""
     start = time.monotonic()
     iterate()
     device.synchronise()
-    iteration_s = max(time.monotonic() - start, 1e-7)
-    _run(device, iterate, WARM_SHARE * seconds - (time.monotonic() - begun), iteration_s)
-    left_s = max(0.0, seconds - (time.monotonic() - begun))
+    return max(time.monotonic() - start, 1e-7)
+
+
+def timed_warm(
+    device: Device, iterate: Callable[[], Any], seconds: float, begun_s: float, iteration_s: float
+) -> Windowed:
+    """What is left of ``seconds`` since ``begun_s``, when the first iterations are over: warm-up, then windows."""
+    _run(device, iterate, WARM_SHARE * seconds - (time.monotonic() - begun_s), iteration_s)
+    left_s = max(0.0, seconds - (time.monotonic() - begun_s))
     length_s = min(LONGEST_WINDOW_S, max(SHORTEST_WINDOW_S, left_s / WINDOWS_WANTED))
     t0_ns = time.monotonic_ns()
     done = _run(device, iterate, left_s, iteration_s, length_s, LEAST_WINDOWS)

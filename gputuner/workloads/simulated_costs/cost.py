@@ -34,3 +34,5 @@ class Setting:
     cost: Cost
     once: bool = False
     """It is one iteration by itself, as a step of a training is; not timed again and again."""
+    bursts: bool = False
+    """It is timed in short bursts with pauses (``bodies/burst_timing.py``)."""

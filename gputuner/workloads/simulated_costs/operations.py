@@ -1,11 +1,14 @@
 """Attention, convolutions and launches on a simulated card."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gputuner.devices.simulated_card import SimulatedCard
-from gputuner.devices.simulated_load import Load
+from gputuner.devices.simulated_load import Load, iteration_s
 from gputuner.model.readings import Scalar
+from gputuner.workloads.bodies.burst_timing import PHASE, fits_bursts
 from gputuner.workloads.simulated_costs.chip import (
+    PROCESSOR_CHIP,
     STORAGE_BYTES,
     emulated,
     flop_per_cycle,
@@ -148,8 +151,18 @@ def conv(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ..
                     "shape": name, "direction": direction, "channels_last": last, "batch": batch,
                     "precision": precision,
                 }  # fmt: skip
-                settings.append(Setting(params=named, cost=cost))
+                settings.append(_in_bursts(card, Setting(params=named, cost=cost)))
     return tuple(settings)
+
+
+def _in_bursts(card: SimulatedCard, setting: Setting) -> Setting:
+    """The setting timed as the body times it: in bursts, where an iteration is short enough."""
+    if card.facts.chip == PROCESSOR_CHIP:
+        return setting
+    awake_hz, bandwidth = card.model.clock_max_mhz * 1e6, card.physics.bandwidth * card.physics.memory_rate
+    if not fits_bursts(iteration_s(setting.cost.load, awake_hz, bandwidth)):
+        return setting
+    return replace(setting, params={**setting.params, "phase": PHASE}, bursts=True)
 
 
 def launch(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ...]:

@@ -120,6 +120,19 @@ def test_a_failure_is_no_number(context, name, result, reason):
     assert {(w.params["benchmark"], w.params["reason"]) for w in failed} == {(name, reason)}
 
 
+def test_convolutions_in_bursts_have_the_clock_that_was_measured_in_band(context):
+    params = {"shape": "3x3-64-64-56", "direction": "forward", "channels_last": True, "precision": "bf16"}
+    found = part({**params, "phase": "bursts"}, {"flop": 7e12}, loaded_share=0.25, clock_mhz=1980.0)
+    own = Conditions(duration_s=0.8, samples=2, sm_clock_mhz=1200.0, gpu_utilisation=0.2, power_w=300.0)
+    _, points, _ = play(context, "conv", lambda _: done(found, own=own))
+    # 132 SMs · 4096 operations a clock · 1.98 GHz
+    assert points[0].extra["peak_at_clock"] == pytest.approx(132 * 4096 * 1.98e9)
+    assert points[0].extra["mean_power_w"] == 300.0
+    assert points[0].conditions.duration_s == pytest.approx(0.2)
+    assert points[0].extra["held_back"] != "host"  # the card was idle in the pauses, not for want of launches
+    assert points[0].flags == ()
+
+
 def test_convolutions_are_measured_in_half_precision_and_tf32(context):
     params = {"shape": "3x3-64-64-56", "direction": "backward", "channels_last": True, "precision": "bf16"}
     works, points, _ = play(context, "conv", lambda _: done(part(params, {"flop": 2e11})))
