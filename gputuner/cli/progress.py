@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from gputuner.cli import alerts_view
 from gputuner.cli.layout import width
 from gputuner.cli.output import Output
+from gputuner.cli.stored_visits import StoredVisits
 from gputuner.language import numbers, sentences
 from gputuner.language.bench_table import NULL, null_name
 from gputuner.language.numerics import MANY
@@ -61,6 +62,7 @@ class Progress:
         self._readings = ""
         self._cards: tuple[CardInfo, ...] = ()
         self._live: Live | None = None
+        self._stored = StoredVisits()
 
     def __enter__(self) -> Self:
         """Start the live line where there is a terminal to show it."""
@@ -83,12 +85,17 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Remove the live line."""
+        self._tell_stored()
         if self._live is not None:
             self._live.stop()
             self._live = None
 
     def show(self, event: Event) -> None:
         """Show what an event tells of the way."""
+        if not self._gathered(event):
+            self._show(event)
+
+    def _show(self, event: Event) -> None:
         match event:
             case StepStarted():
                 self._step, self._progress = event, None
@@ -122,6 +129,18 @@ class Progress:
             return
         self._line_at_s = self._told_at_s
         if told := step_progress(event):
+            self._say(f"  {told}")
+
+    def _gathered(self, event: Event) -> bool:
+        """Whether the event is a stored figure, to be told with its like once something else comes."""
+        if isinstance(event, PointMeasured) and not self._output.verbose and self._stored.take(event.point):
+            return True
+        if not isinstance(event, TelemetrySampled):
+            self._tell_stored()
+        return False
+
+    def _tell_stored(self) -> None:
+        for told in self._stored.lines():
             self._say(f"  {told}")
 
     def _say(self, text: str) -> None:

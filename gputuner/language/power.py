@@ -6,7 +6,7 @@ from statistics import fmean
 from gputuner.language.advice_form import AdviceWords
 from gputuner.language.numbers import MISSING, number, value
 from gputuner.language.tables import Table
-from gputuner.language.words import N_, _
+from gputuner.language.words import N_, _, ngettext
 from gputuner.model.points import Point
 
 METRICS: dict[str, str] = {
@@ -251,6 +251,17 @@ def null_line(points: Sequence[Point]) -> str:
         most=_percent(float(found.extra["largest"])),
         falls=_percent(float(found.extra["false_difference_rate"])),
     )
+
+
+def stored_group(what: str, figures: str, *, visits: int, sessions: int) -> str:
+    """What stored sessions tell of one setting: the range of their visits, and how many there were."""
+    counted = ngettext("{n} visit", "{n} visits", visits).format(n=visits)
+    text = ngettext(
+        "{what}: {figures} ({visits} in {n} stored session)",
+        "{what}: {figures} ({visits} in {n} stored sessions)",
+        sessions,
+    )
+    return text.format(what=what, figures=figures, visits=counted, n=sessions)
 
 
 def before(setting: str, low: str, high: str, found: str) -> str:

@@ -35,6 +35,19 @@ def test_a_sweep_needs_no_other_argument_and_advises(gputuner: Gputuner):
     assert knee["value"] == pytest.approx(point_of(document, "power_knee"), rel=0.1)
 
 
+def test_what_stored_sessions_saw_is_a_line_a_setting_and_whole_in_the_document(gputuner: Gputuner):
+    for _ in range(2):
+        gputuner("power", "gpt:batch=2", "--simulate", CARD, "--quiet")
+    ended = gputuner("power", "gpt:batch=2", "--simulate", CARD, "--passive", "--json")
+    stored = [point for point in ended.document["points"] if point["params"].get("visit") == 0]
+    groups = {(point["metric"], point["params"]["cap_w"]) for point in stored}
+    lines = [line for line in ended.err.splitlines() if "stored session" in line]
+    assert len(stored) > len(groups) == len(lines)
+    for line in lines:
+        assert line.endswith(" visits in 2 stored sessions)")
+        assert "from a stored session" not in line
+
+
 def point_of(document: dict[str, Any], metric: str) -> int:
     return round(next(p["value"] for p in document["points"] if p["metric"] == metric))
 
