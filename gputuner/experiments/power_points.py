@@ -100,7 +100,7 @@ def answer_points(
 ) -> tuple[Point, ...]:
     """``power_knee``, ``power_fastest``, ``power_best_energy``, ``power_plateau``, in W (of a clock sweep MHz).
 
-    Each has a 95 % interval (extra ``low95``, ``high95``) and is compared with the highest setting of the sweep:
+    Each but the last has a 95 % interval (extra ``low95``, ``high95``) and is compared with the highest setting:
     ``rate_change``, ``energy_change`` (fractions with ``_low``, ``_high``), ``draw_change_w``; ``heat_per_k`` is what
     heat did to the rate (relative, for a kelvin), which was taken out of it. Money where a price was told: for the
     same work as the card does in ``hours`` at the highest setting, and the energy of the card. ``more`` is in all.
@@ -121,9 +121,13 @@ def answer_points(
 
 
 def plateau_point(course: Course, job: Job, dial: "Dial", from_: Estimate, how: str, **more: Scalar) -> Point:
-    """From this setting on nothing changes, up to ``top``."""
+    """From this setting on nothing changes, up to ``top``.
+
+    Extra ``range_low``, ``range_high`` say where that begins, and are no 95 % interval: the last setting that differed
+    and the first that did not; or, where no other limit was tried, the highest reading (``peak_w``) and a limit above.
+    """
     params: dict[str, Scalar] = {**job.params(), "dial": dial.setting.value}
-    extra: dict[str, Scalar] = {"low95": from_.low, "high95": from_.high, "top": dial.high, "how": how, **more}
+    extra: dict[str, Scalar] = {"range_low": from_.low, "range_high": from_.high, "top": dial.high, "how": how, **more}
     return course.make.figure("power_plateau", job.name, from_.value, dial.unit, params, extra=extra)
 
 

@@ -1,6 +1,6 @@
 """The words of the power sweep: names, steps, warnings, errors, advice, questions and its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from gputuner.language.advice_form import AdviceWords
@@ -8,6 +8,7 @@ from gputuner.language.numbers import MISSING, number, value
 from gputuner.language.tables import Table
 from gputuner.language.words import N_, _, ngettext
 from gputuner.model.points import Point
+from gputuner.model.readings import Scalar
 
 METRICS: dict[str, str] = {
     "power_rate": N_("rate at a setting"),
@@ -162,7 +163,8 @@ QUESTIONS: dict[str, str] = {
     "power_longer": N_("The lowest setting that loses little is not known well: between {low} and {high} {unit}."),
     "power_money": N_("What it saves in money: tell your price and hours, for instance:"),
 }
-_ANSWERS = ("power_fastest", "power_knee", "power_best_energy", "power_plateau")
+PLATEAU = "power_plateau"
+_ANSWERS = ("power_fastest", "power_knee", "power_best_energy", PLATEAU)
 
 
 def table(points: Sequence[Point]) -> Table:
@@ -199,7 +201,7 @@ def table(points: Sequence[Point]) -> Table:
 
 
 def answers_table(points: Sequence[Point]) -> Table:
-    """What the sweep answers: setting with interval, what it costs and saves against the highest."""
+    """What the sweep answers: setting with interval or range, what it costs and saves against the highest."""
     rows: list[tuple[str, ...]] = []
     for metric in _ANSWERS:
         for point in [p for p in points if p.metric == metric][-1:]:
@@ -208,14 +210,28 @@ def answers_table(points: Sequence[Point]) -> Table:
                 (
                     _(METRICS[metric]),
                     value(point.value, point.unit),
-                    f"{number(float(extra['low95']))} … {number(float(extra['high95']))}",
+                    "" if metric == PLATEAU else _ends(extra, "low95", "high95"),
+                    plateau_range(point) if metric == PLATEAU else "",
                     _change(extra.get("rate_change")),
                     _change(extra.get("energy_change")),
                     _watts(extra.get("draw_change_w")),
                 )
             )
-    headers = (_("answer"), _("setting"), _("95 %"), _("rate"), _("energy per sample"), _("draw"))
-    return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5), wraps=(0,))
+    headers = (_("answer"), _("setting"), _("95 %"), _("begins in"), _("rate"), _("energy per sample"), _("draw"))
+    return Table(headers=headers, rows=tuple(rows), right=(1, 2, 3, 4, 5, 6), wraps=(0,)).without_empty()
+
+
+def plateau_range(point: Point) -> str:
+    """Where a plateau begins: a range of settings, which no spread of visits makes; "" where that is not told.
+
+    Of stored sweeps, which called it an interval, too.
+    """
+    return _ends(point.extra, "range_low", "range_high") or _ends(point.extra, "low95", "high95")
+
+
+def _ends(extra: Mapping[str, Scalar], low: str, high: str) -> str:
+    ends = [extra[name] for name in (low, high) if name in extra]
+    return " … ".join(number(float(end)) for end in ends) if len(ends) == 2 else ""
 
 
 def lines(points: Sequence[Point]) -> list[str]:
@@ -227,6 +243,21 @@ def lines(points: Sequence[Point]) -> list[str]:
         told.append(_("Rates at other limits are from stored sessions of this card, not of this run."))
     if any(p.metric == "power_knee" for p in points):
         told.append(_("Rate, energy and draw are against the highest setting; the card alone, not the whole machine."))
+    plateau = next((p for p in points if p.metric == PLATEAU), None)
+    if plateau is not None and "peak_w" in plateau.extra:
+        told.append(
+            _(
+                "The range of that limit is no 95 % interval: it goes from the highest reading to a limit with some room "
+                "above it. No other limit was tried."
+            )
+        )
+    elif plateau is not None:
+        told.append(
+            _(
+                "Where nothing changes any more begins between two settings: the last that differed and the first that "
+                "did not. That range is no 95 % interval; settings closer together would make it smaller."
+            )
+        )
     per_k = next((p.extra["heat_per_k"] for p in points if p.metric in _ANSWERS and "heat_per_k" in p.extra), 0.0)
     if isinstance(per_k, int | float) and per_k:
         told.append(
