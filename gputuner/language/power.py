@@ -247,8 +247,8 @@ def lines(points: Sequence[Point]) -> list[str]:
     if plateau is not None and "peak_w" in plateau.extra:
         told.append(
             _(
-                "The range of that limit is no 95 % interval: it goes from the highest reading to a limit with some room "
-                "above it. No other limit was tried."
+                "The range of that limit is no 95 % interval: it goes from the highest reading to a limit with some "
+                "room above it. No other limit was tried."
             )
         )
     elif plateau is not None:
