@@ -21,6 +21,7 @@ from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
+from gputuner.workloads.bodies.graph_capture import captured
 from gputuner.workloads.bodies.llm import Cache, Llm
 from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
@@ -29,7 +30,6 @@ from gputuner.workloads.bodies.training_shapes import LLM, LlmShape
 TOLERANCE = {"fp32": 1e-3, "tf32": 2e-2, "fp16": 5e-2, "bf16": 0.15}
 """Largest relative difference of the scores with and without cache: rounding of two orders of summation, grown over
 all layers."""
-WARM_STEPS = 3
 
 
 class Decode:
@@ -149,22 +149,10 @@ class Decode:
         """The step as a CUDA graph; None: not on this device, or it cannot be captured (told in the notes)."""
         if not self._graphs:
             return None
-        beside = torch.cuda.Stream()
-        beside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(beside):
-            for _ in range(WARM_STEPS):
-                step()
-        torch.cuda.current_stream().wait_stream(beside)
-        graph = torch.cuda.CUDAGraph()
-        try:
-            with torch.cuda.graph(graph):
-                step()
-        except RuntimeError as err:
-            if failures.classify(err, self._device.free_bytes(), self._device.broken()) != failures.USER_CODE:
-                raise
-            self._graphs, self._graph_failure = False, failures.described(err)[0]
-            return None
-        return graph.replay
+        made = captured(self._device, step)
+        if made.replay is None:
+            self._graphs, self._graph_failure = False, made.failure
+        return made.replay
 
     def notes(self) -> dict[str, Fact]:
         """The decoder's size, and why no graph was captured where that failed."""

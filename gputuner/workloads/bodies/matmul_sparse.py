@@ -3,6 +3,10 @@
 
 Counted as dense: 2 · m · n · k operations, as sheets do. Compressing the operand (values and 2-bit places) is set-up;
 ``setup_counted`` puts it into every iteration, as for weights that change at each training step.
+
+A launch of the library takes the host nearly as long as the product takes a fast card. So on a card the product is
+captured as a CUDA graph and replayed, where it can be captured and the replay gives the right result; else it is
+launched anew each time, which ``cuda_graph`` and ``graph_failure`` say.
 """
 
 from typing import Any, Protocol
@@ -11,7 +15,8 @@ import torch
 
 from gputuner.workloads.bodies.body import Fact, Probe
 from gputuner.workloads.bodies.device import Device
-from gputuner.workloads.bodies.failures import UnsupportedError
+from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
+from gputuner.workloads.bodies.graph_capture import Captured, captured
 from gputuner.workloads.bodies.matmul import checked_error, operations
 from gputuner.workloads.bodies.product import product_of
 
@@ -94,6 +99,21 @@ class SparseMatmul:
         self._b = self._product.operand(n * k, random, device.name).view(n, k).t()
         self._sparse = self._library.compressed(self._dense)
         self._c = self._library.multiplied(self._sparse, self._b)
+        self._graph = self._captured(device) if device.name == "cuda" else Captured()
+
+    def _captured(self, device: Device) -> Captured:
+        """One iteration as a graph; none where its replay does not write the right result."""
+        device.clear_peak()  # of the pruning
+        made = captured(device, self._launch)
+        if made.replay is None:
+            return made
+        self._c.zero_()
+        made.replay()
+        try:
+            self.relative_error()
+        except WrongResultError as err:
+            return Captured(failure=f"replayed: {err}")
+        return made
 
     def probe(self, left_s: float) -> Probe | None:
         """No need on a card."""
@@ -101,6 +121,12 @@ class SparseMatmul:
 
     def iterate(self) -> None:
         """Queue one product, and the compression if it counts."""
+        if self._graph.replay is not None:
+            self._graph.replay()
+        else:
+            self._launch()
+
+    def _launch(self) -> None:
         if self._setup_counted:
             self._sparse = self._library.compressed(self._dense)
         self._c = self._library.multiplied(self._sparse, self._b)
@@ -117,10 +143,16 @@ class SparseMatmul:
         return checked_error(self._product, self._dense, self._b, self._c, self._seed, f"2:4 {self._precision}")
 
     def notes(self) -> "dict[str, Fact]":
-        """Which library ran it."""
-        return {
+        """Which library ran it, and whether as a graph."""
+        told: dict[str, Fact] = {
             "backend": self._library.name,
             "inputs": "normal",
             "setup_counted": self._setup_counted,
             "counted_as": "dense",
+            "cuda_graph": self._graph.replay is not None,
         }
+        if self._graph.failure:
+            told["graph_failure"] = self._graph.failure
+        if self._graph.peak_bytes:
+            told["captured_peak_bytes"] = self._graph.peak_bytes
+        return told

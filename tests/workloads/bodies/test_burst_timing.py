@@ -1,4 +1,4 @@
-"""Bursts with pauses, on a card whose clock is the test's own: what is timed, how long it rests, what its clocks say."""
+"""Bursts with pauses, on a card whose clock is the test's own: what is timed, how long it rests, what clocks say."""
 
 import pytest
 

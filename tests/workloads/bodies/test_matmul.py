@@ -6,8 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from gputuner.workloads.bodies import matmul_sparse  # noqa: E402
 from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError  # noqa: E402
+from gputuner.workloads.bodies.graph_capture import Captured  # noqa: E402
 from gputuner.workloads.bodies.matmul import Matmul  # noqa: E402
 from gputuner.workloads.bodies.matmul_search import MatmulSearch  # noqa: E402
 from gputuner.workloads.bodies.matmul_sparse import SparseMatmul, pruned  # noqa: E402
@@ -109,6 +111,31 @@ def test_compression_runs_in_each_iteration_only_if_it_counts(device):
         for _ in range(3):
             body.iterate()
         assert library.compressions == compressions
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_graph_is_used_only_if_its_replay_writes_the_right_product(device, monkeypatch, counted):
+    library = _DenseLibrary()
+    body = SparseMatmul(device, precision="bf16", n=64, seed=4, setup_counted=counted, library=library)
+    written = []
+
+    def kept(_, launch):
+        launch()
+        result, right = body._c, body._c.clone()
+        return Captured(replay=lambda: written.append(result.copy_(right)), peak_bytes=7)
+
+    monkeypatch.setattr(matmul_sparse, "captured", kept)
+    body._graph = body._captured(device)
+    launches = library.compressions
+    body.iterate()
+    assert (len(written), library.compressions) == (2, launches)  # once to see that it is right
+    assert (body.notes()["cuda_graph"], body.notes()["captured_peak_bytes"]) == (True, 7)
+    monkeypatch.setattr(matmul_sparse, "captured", lambda _, launch: Captured(replay=lambda: None))
+    body._graph = body._captured(device)
+    body.iterate()
+    assert body.relative_error() <= 5e-3  # launched anew
+    assert body.notes()["cuda_graph"] is False
+    assert "differs" in body.notes()["graph_failure"]
 
 
 def test_pruning_keeps_the_two_largest_of_every_four():
