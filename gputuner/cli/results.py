@@ -108,7 +108,9 @@ def show_limit(output: Output, points: Sequence[Point], card: CardInfo) -> None:
 
 
 def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
-    """One sentence on what held a card back; empty where nothing was measured."""
+    """One sentence on what held a card back; empty where nothing was measured, and of the processor, which is no card
+    that tells limits of its clock.
+    """
     from gputuner.advice.evidence import Evidence
     from gputuner.advice.limits import LITTLE_LOST, clock_lost
     from gputuner.analysis.limits import THERMAL, what_limits
@@ -117,7 +119,7 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     own = [point for point in points if point.card == card.uuid]
     sustained = [point for point in own if point.params.get("phase") == _SUSTAINED]
     windows = [point.conditions for point in sustained or own if point.conditions is not None]
-    if not windows:
+    if not windows or card.is_cpu:
         return ""
     longest = max(windows, key=lambda window: window.duration_s)
     if not longest.limited_s:
