@@ -6,7 +6,8 @@ products, half of it under a causal mask; a backward pass is 2.5 times that, fiv
 the least bytes that must be moved: q, k, v and the output once forward; backward these, the gradient of the output and
 three gradients. The number of tokens stays the same over the sequences (b·s), so that lengths differ in the size of the
 score matrix alone. ``math`` writes that matrix to memory, several times over, so that its bytes are not told; a setting
-for which it would not fit is a gap.
+for which it would not fit is a gap. Timed in bursts with pauses (``burst_timing.py``) where two iterations are short
+enough, else in windows end to end.
 
 Checked against float64 for one head: output and gradient of the queries at random rows and at the last ones, and under
 a causal mask the gradients of the last keys and values, which only the last queries see.
@@ -22,9 +23,9 @@ from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.attention_check import TOLERANCE, Tensors, attention_error
 from gputuner.workloads.bodies.body import Fact
+from gputuner.workloads.bodies.burst_timing import BurstTimer
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import OUT_OF_TIME, attempted, gap
-from gputuner.workloads.bodies.setting_timing import timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 BACKENDS = {
@@ -38,8 +39,8 @@ FORWARD, BOTH = "forward", "forward_backward"
 BACKWARD_OVER_FORWARD = 2.5
 SCORE_BYTES = {FORWARD: 14, BOTH: 22}
 """Per score that ``math`` holds at its peak: scores, softmax and its guarded copy in FP32, with their gradients."""
-LEAST_ITERATIONS = 6
-"""Warm-up, sizing and the fewest windows."""
+LEAST_ITERATIONS = 8
+"""Warm-up, sizing (three times where it is long) and the fewest windows."""
 OVERRUN_S = 3.0
 """By which a single setting may exceed the time that is left."""
 
@@ -109,6 +110,7 @@ class Attention:
         self._device, self._seed, self._precision = device, seed, precision
         self._kind = precisions.STORAGE[precision]
         self._heads, self._head_dim, self._tokens, self._causal = heads, head_dim, tokens, causal
+        self._timer = BurstTimer(device)
         self._missing: set[str] = set()
         self._last: dict[tuple[str, str], tuple[float, float]] = {}
         self.work: dict[str, float] = {}
@@ -193,20 +195,20 @@ class Attention:
         step = self._forward if direction == FORWARD else self._forward_backward
         self._device.clear_peak()
         with only(backend):
-            done, span = timed(self._device, lambda: step(tensors, backend), seconds)
+            timing = self._timer.timed(lambda: step(tensors, backend), seconds)
             peak = self._device.memory().get("allocated_peak_bytes")
             out, grads = step(tensors, backend)
         error = attention_error(
             tensors, out, grads, causal=self._causal, tolerance=TOLERANCE[self._precision], seed=self._seed
         )
         return Part(
-            params=params,
-            iteration_s=tuple(done),
-            t0_ns=span[0],
-            t1_ns=span[1],
+            params={**params, **timing.params},
+            iteration_s=timing.iteration_s,
+            t0_ns=timing.t0_ns,
+            t1_ns=timing.t1_ns,
             work=self._work(tensors, backend, direction),
             relative_error=error,
-            notes={} if peak is None else {"allocated_peak_bytes": peak},
+            notes={**timing.notes, **({} if peak is None else {"allocated_peak_bytes": peak})},
         )
 
     def _forward(self, t: Tensors, backend: str) -> "tuple[torch.Tensor, tuple[torch.Tensor, ...]]":

@@ -68,7 +68,7 @@ def attention(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Settin
                 if backend != "math":
                     work["bytes"] = tensor_bytes * LEAST_TENSORS[direction]
                 cost = _attention(card, precision, backend, direction, work, scores, need)
-                settings.append(Setting(params=named, cost=cost))
+                settings.append(_in_bursts(card, Setting(params=named, cost=cost)))
     if not settings:
         raise UnsupportedOnChipError("no length fits")
     return tuple(settings)
