@@ -27,6 +27,7 @@ from gputuner.model.alerts import (
     default_rule,
 )
 from gputuner.model.errors import UsageError
+from gputuner.model.written_numbers import written_whole
 from gputuner.settings.alerts import NAME
 
 if TYPE_CHECKING:
@@ -312,7 +313,7 @@ def _rule(kind: str, value: float | None, *, least: float | None, xid: str | Non
 
 def _numbers(text: str) -> tuple[int, ...]:
     try:
-        found = tuple(dict.fromkeys(int(part) for part in text.split(",")))
+        found = tuple(dict.fromkeys(written_whole(part.strip(" ")) for part in text.split(",")))
     except ValueError:
         found = ()
     if not found or not all(0 < number < 1_000_000 for number in found):

@@ -38,7 +38,7 @@ def _entry(entry: str, cards: Sequence[CardInfo]) -> tuple[str, ...]:
     exact = [card.uuid for card in cards if card.uuid.lower() == low]
     if exact:
         return (exact[0],)
-    if low.isdecimal() and len(low) <= 3:
+    if low.isascii() and low.isdecimal() and len(low) <= 3:
         return _one(entry, [card for card in cards if card.index == int(low) and not card.is_cpu], cards)
     if _BUS_ID.fullmatch(low):
         return _one(entry, [card for card in cards if _same_bus(low, card.pci_bus_id)], cards)

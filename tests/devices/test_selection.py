@@ -51,7 +51,7 @@ def test_an_ambiguous_beginning_is_quoted(selector: str) -> None:
     assert A.uuid in str(caught.value.params["cards"])
 
 
-@pytest.mark.parametrize("selector", ["7", "GPU-ffff", "0000:02:00.0", "rtx", "dead", "-1", "1f3"])
+@pytest.mark.parametrize("selector", ["7", "GPU-ffff", "0000:02:00.0", "rtx", "dead", "-1", "1f3", "\uff10", "0_1"])
 def test_unknown_names_what_there_is(selector: str) -> None:
     with pytest.raises(UsageError) as caught:
         select(selector, (A, B))
