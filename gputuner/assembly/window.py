@@ -47,7 +47,7 @@ from gputuner.sessions.library import Entry
 from gputuner.sessions.reader import SessionReader
 from gputuner.settings import preferences
 from gputuner.settings.paths import paths
-from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.feed import Feed, Notice
 from gputuner.telemetry.replayed import ReplayFeed
 
 QUESTIONS = (Switching, Numerics, Loading)
@@ -280,6 +280,12 @@ class WindowPorts:
         """A stored preference, or None."""
         value = getattr(preferences.load(self._preferences).preferences, name, None)
         return None if value is None else str(value)
+
+    def preference_notices(self) -> tuple[Notice, ...]:
+        """What is wrong with the file of the preferences now, whatever it was when the program started."""
+        path = str(self._preferences)
+        found = preferences.load(self._preferences).problems
+        return tuple(Notice(code=each.code, t_ns=0, params={"path": path, "key": each.key or ""}) for each in found)
 
     def set_preference(self, name: str, value: str) -> None:
         """Store a preference.

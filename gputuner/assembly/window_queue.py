@@ -10,6 +10,7 @@ from gputuner.assembly.setup import Setup
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.errors import UsageError
 from gputuner.model.jobs import Job, QueueView, Request
+from gputuner.sessions.library import Entry
 
 if TYPE_CHECKING:
     from gputuner.assembly.queue import Queue
@@ -53,15 +54,28 @@ class WindowQueue:
         """
         return self._setup.cards()
 
-    def add(self, request: Request) -> tuple[Job, ...]:
+    def sessions(self) -> tuple[Entry, ...]:
+        """The stored sessions, newest first."""
+        return self._setup.sessions.entries()
+
+    def add(self, request: Request, like: str = "") -> tuple[Job, ...]:
         """Add a job that starts in the environment of this program.
 
+        Args:
+            request: the job.
+            like: id of the stored session that measured its memory.
+
         Raises:
-            GputunerError: it can never fit, its folder is not there, or the cards are not real.
+            GputunerError: it can never fit, its folder is not there, the session measured no memory, or the cards are
+                not real.
         """
         self._check()
         if not Path(request.folder).is_dir():
             raise UsageError("command_folder", f"no folder {request.folder}", path=request.folder)
+        if like:
+            from gputuner.jobs.learning import from_session
+
+            request = replace(request, needs=from_session(request.needs, self._setup.sessions, like))
         return self._queue.add(replace(request, environment=dict(os.environ)), self._setup.cards())
 
     def move(self, job_id: int, before: int | None, after: int | None) -> None:

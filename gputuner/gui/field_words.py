@@ -20,6 +20,8 @@ class FieldWords:
     step: float = 1.0
     decimals: int = 1
     hidden: bool = False
+    rare: bool = False
+    """Rarely needed: it stands in the form's fold."""
     lowest: str = ""
     """What the lowest value of a number means, where it is no number (0: found by itself)."""
     choices: tuple[tuple[str, str], ...] = ()
@@ -46,6 +48,7 @@ def field_words(entry: "Field[Any]") -> FieldWords:
                 note=_("kept by gradient accumulation"),
                 low=0,
                 high=1 << 20,
+                rare=True,
                 lowest=_("not asked for"),
             )
         case "largest_batch":
@@ -54,6 +57,7 @@ def field_words(entry: "Field[Any]") -> FieldWords:
                 why=_("No larger batch is tried or advised."),
                 low=0,
                 high=1 << 20,
+                rare=True,
                 lowest=_("as large as fits"),
             )
         case "seed":

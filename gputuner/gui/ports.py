@@ -25,7 +25,7 @@ from gputuner.model.planned import Planned
 from gputuner.model.points import Point
 from gputuner.model.quantities import Quantity
 from gputuner.model.readings import Scalar
-from gputuner.telemetry.feed import Feed
+from gputuner.telemetry.feed import Feed, Notice
 
 
 class Run(Protocol):
@@ -271,8 +271,15 @@ class QueuePort(Protocol):
         """From now on tell of invented jobs, for pictures on simulated cards; the view says so."""
         ...
 
-    def add(self, request: Request) -> tuple[Job, ...]:
-        """Add a job with this program's environment; an array gives several."""
+    def sessions(self) -> Sequence[SessionEntry]:
+        """The stored sessions, newest first."""
+        ...
+
+    def add(self, request: Request, like: str = "") -> tuple[Job, ...]:
+        """Add a job with this program's environment; an array gives several.
+
+        ``like``: id of the stored session that measured its memory.
+        """
         ...
 
     def move(self, job_id: int, before: int | None, after: int | None) -> None:
@@ -484,6 +491,14 @@ class Ports(Protocol):
         """A stored preference (``language``, ``theme``), or None."""
         ...
 
+    def preference_notices(self) -> Sequence[Notice]:
+        """What is wrong with the file of the preferences now."""
+        ...
+
     def set_preference(self, name: str, value: str) -> None:
-        """Store a preference."""
+        """Store a preference.
+
+        Raises:
+            GputunerError: it cannot be stored.
+        """
         ...

@@ -1,12 +1,13 @@
 # pyright: standard
 """The job queue behind its page: read while it is seen, acted on in the background. Outlives the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from gputuner.gui.ports import QueuePort
+from gputuner.gui.ports import QueuePort, SessionEntry
+from gputuner.gui.queue_sessions import offered
 from gputuner.gui.run_worker import Background
 from gputuner.model.cards import CardInfo
 from gputuner.model.jobs import Job, QueueView, Request
@@ -38,6 +39,8 @@ class QueueDesk(QObject):
         """Why it could not be read the last time."""
         self.cards: tuple[CardInfo, ...] = ()
         """What a job may be kept to; empty: not told yet."""
+        self.sessions: tuple[tuple[str, str], ...] = ()
+        """Stored sessions whose memory a job may be like: id and words."""
         self._asked_cards = False
         self._timer = QTimer(self)
         self._timer.setInterval(LOOK_MS)
@@ -60,6 +63,7 @@ class QueueDesk(QObject):
             if not self._asked_cards:
                 self._asked_cards = True
                 self._background.ask(self._queue.cards, self._known, self._unknown)
+            self._background.ask(self._queue.sessions, self._stored, lambda _err: None)
             self._timer.start()
         else:
             self._timer.stop()
@@ -70,14 +74,14 @@ class QueueDesk(QObject):
             self._reading = True
             self._background.ask(self._queue.read, self._read, self._unread)
 
-    def add(self, request: Request) -> None:
-        """Add a job."""
+    def add(self, request: Request, like: str = "") -> None:
+        """Add a job; ``like``: id of the stored session that measured its memory."""
 
         def told(jobs: tuple[Job, ...]) -> None:
             self.added.emit(jobs)
             self.look()
 
-        self._background.ask(lambda: self._queue.add(request), told, self.failed.emit)
+        self._background.ask(lambda: self._queue.add(request, like), told, self.failed.emit)
 
     def move(self, job_id: int, before: int | None = None, after: int | None = None) -> None:
         """Put a waiting job before or behind another; to the front where neither is named."""
@@ -110,6 +114,10 @@ class QueueDesk(QObject):
 
     def _known(self, cards: tuple[CardInfo, ...]) -> None:
         self.cards = cards
+        self.changed.emit()
+
+    def _stored(self, entries: Sequence[SessionEntry]) -> None:
+        self.sessions = offered(entries)
         self.changed.emit()
 
     def _unknown(self, _err: Exception) -> None:

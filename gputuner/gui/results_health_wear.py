@@ -14,6 +14,7 @@ from gputuner.language.words import _
 from gputuner.model.cards import Origin
 from gputuner.model.quantities import Quantity
 
+WEEK_S = 7 * 86_400.0
 _SENSORS = {"core": Quantity.CORE_TEMPERATURE_C, "memory": Quantity.MEMORY_TEMPERATURE_C}
 
 
@@ -69,6 +70,15 @@ def drift_areas(wear: Wear, theme: Theme) -> list[Area]:
         return []
     xs, _values, low, high = zip(*line, strict=True)
     return [Area(xs=xs, low=low, high=high, colour=theme.purple)]
+
+
+def drift_reach(wear: Wear) -> tuple[float, ...]:
+    """Days that the picture shows at least, whatever was compared: a fortnight (seconds since 1970)."""
+    days = [unix_s for unix_s, _value, _fan in wear.drift.shown]
+    if not days:
+        return ()
+    middle = (min(days) + max(days)) / 2
+    return middle - WEEK_S, middle + WEEK_S
 
 
 def wear_markdown(wear: Wear) -> str:

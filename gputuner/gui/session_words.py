@@ -1,11 +1,12 @@
 # pyright: standard
-"""A stored session in few words: when, how it ended, on which cards."""
+"""A stored session in few words: of what, when, how it ended, on which cards."""
 
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
 from gputuner.gui.ports import SessionSummary
+from gputuner.gui.questions import question_words
 from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.events import Outcome
@@ -38,6 +39,25 @@ def outcome_mark(summary: SessionSummary) -> str:
     if summary.running or summary.outcome is Outcome.COMPLETED:
         return ""
     return "■" if summary.outcome is Outcome.CANCELLED else "×"
+
+
+def experiment_words(name: str) -> str:
+    """The name of an experiment for people."""
+    words = {
+        "tune": _("Tune"),
+        "record": _("Record"),
+        "bench": _("Benchmarks"),
+        "batch": _("Training"),
+        "try": _("Advice tried"),
+        "switches": _("Switches"),
+        "numerics": _("Numerics"),
+        "watch": _("Watch"),
+        "contend": _("Share"),
+        "cooling": _("Cooling"),
+        "power": _("Power"),
+        "health": _("Health"),
+    }
+    return (question_words() | words).get(name, name)
 
 
 def card_words(titles: Iterable[str]) -> str:

@@ -61,6 +61,10 @@ QPushButton[quiet="true"]:checked, QToolButton[quiet="true"]:checked { backgroun
 QToolButton[fold="true"] { border-color: transparent; background: transparent; color: %(muted)s; padding: 0;
   min-height: 16px; }
 QToolButton[fold="true"]:focus { border-color: %(accent)s; }
+QPushButton[fold="true"] { border: 1px solid transparent; border-radius: 4px; background: transparent; color: %(muted)s;
+  text-align: left; padding: 2px 4px 2px 0; min-height: 16px; }
+QPushButton[fold="true"]:hover { color: %(text)s; background: transparent; }
+QPushButton[fold="true"]:focus { border-color: %(accent)s; }
 QPushButton[small="true"] { font-size: %(small)dpx; padding: 1px 8px; min-height: 18px; }
 QPushButton[segment="true"] { padding: 3px 10px; }
 QPushButton[segment="true"]:checked { background: %(sunk)s; border-color: %(accent)s; color: %(accent)s; }
@@ -83,10 +87,11 @@ QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabl
   background: %(background)s; border-color: %(line)s; }
 QSpinBox QLineEdit, QDoubleSpinBox QLineEdit { border: none; padding: 0 6px; min-height: 0;
   background: transparent; }
+QSpinBox, QDoubleSpinBox { max-height: 22px; }
 QSpinBox::up-button, QDoubleSpinBox::up-button { subcontrol-origin: border; subcontrol-position: top right;
-  width: 22px; height: 15px; border: none; }
+  width: 22px; height: 14px; border: none; }
 QSpinBox::down-button, QDoubleSpinBox::down-button { subcontrol-origin: border; subcontrol-position: bottom right;
-  width: 22px; height: 15px; border: none; }
+  width: 22px; height: 14px; border: none; }
 QSpinBox::up-arrow, QDoubleSpinBox::up-arrow, QSpinBox::down-arrow, QDoubleSpinBox::down-arrow,
 QComboBox::down-arrow { image: none; width: 0; height: 0; }
 QLineEdit { padding-left: 6px; }

@@ -30,6 +30,7 @@ from gputuner.gui.pages.watch import WatchPage
 from gputuner.gui.palette import CommandPalette
 from gputuner.gui.ports import Ports
 from gputuner.gui.questions import TRAINING, question_words
+from gputuner.gui.remembering import remember, wrong_preferences
 from gputuner.gui.run_notices import RunNotices
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
@@ -131,6 +132,7 @@ class MainWindow(QMainWindow):
     def _make_pages(self) -> None:
         conductor = self.conductor
         self.monitor = MonitorPage(self.theme, conductor.live, lambda: conductor.feed.status(), conductor.elsewhere)
+        self.monitor.use_preferences(lambda: wrong_preferences(self.ports))
         self.monitor.record_wanted.connect(conductor.toggle_recording)
         self.monitor.alerts_wanted.connect(self.open_alerts)
         self.monitor.live_wanted.connect(conductor.back_to_live)
@@ -278,8 +280,9 @@ class MainWindow(QMainWindow):
 
     def choose_theme(self, choice: Choice) -> None:
         """Use another theme and remember it."""
-        self.ports.set_preference("theme", choice.value)
+        told = remember(self.ports, "theme", choice.value)
         self.show_theme(choice)
+        self.monitor.say(told)
 
     def show_theme(self, choice: Choice) -> None:
         """Use another theme now."""
@@ -288,9 +291,9 @@ class MainWindow(QMainWindow):
 
     def choose_language(self, tag: str) -> None:
         """Use another language and remember it."""
-        if set_language(tag) == tag:
-            self.ports.set_preference("language", tag)
+        told = remember(self.ports, "language", tag) if set_language(tag) == tag else ""
         self._rebuild_here()
+        self.monitor.say(told)
 
     def preset(self, card: str | None = None, minutes: float | None = None, share: bool = False) -> None:
         """Fill the forms from the command line."""

@@ -7,9 +7,11 @@ import pytest
 from gputuner.assembly.pretended_queue import pretended
 from gputuner.assembly.setup import open_setup
 from gputuner.assembly.window_queue import WindowQueue
+from gputuner.cli.app import main
 from gputuner.language import jobs as words
-from gputuner.model.errors import UsageError
+from gputuner.model.errors import DoesNotFit, StoreError, UsageError
 from gputuner.model.jobs import PLACED, JobState, Request
+from gputuner.sessions.library import SessionLibrary
 
 NOW = 1_800_000_000.0
 
@@ -47,6 +49,28 @@ def test_real_cards_never_show_made_up_jobs(tmp_path: Path) -> None:
     queue = WindowQueue(open_setup(data_dir=tmp_path))
     queue.pretend()
     assert not queue.read().pretended
+
+
+def test_a_job_like_a_session_needs_what_that_measured(tmp_path: Path) -> None:
+    queue = WindowQueue(open_setup(data_dir=tmp_path))
+    assert queue.sessions() == ()
+    request = Request(command=("true",), folder=str(tmp_path))
+    with pytest.raises(StoreError, match="no-such"):
+        queue.add(request, "no-such")
+    assert queue.read().jobs == ()
+    command = ["batch", "resnet50", "--simulate", "rtx-4090-48g", "--minutes", "1", "--quiet"]
+    assert main([*command, "--data-dir", str(tmp_path)]) == 0
+    (entry,) = queue.sessions()
+    assert entry.summary is not None
+    with SessionLibrary(tmp_path).open(entry.path) as stored:
+        peaks = [point.extra.get("reserved_peak_bytes") for point in stored.points()]
+    peak = max(value for value in peaks if isinstance(value, float | int))
+    try:
+        needed = queue.add(request, entry.summary.run_id)[0].needs.memory_bytes
+    except DoesNotFit as error:  # a machine with less memory than the card that was simulated
+        needed = error.params["need_bytes"]
+    assert isinstance(needed, float | int)
+    assert 0.5 * peak < needed <= 1.1 * peak + 2**30
 
 
 def test_a_job_of_a_folder_that_is_not_there_is_not_added(tmp_path: Path) -> None:

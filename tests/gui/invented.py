@@ -53,7 +53,7 @@ from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.quantities import LimitBit, Limiter, Quantity
 from gputuner.model.readings import Reading, Reason
 from gputuner.model.samples import CardProcesses, Gap, ProcessOnCard, Sample, XidSeen
-from gputuner.telemetry.feed import FeedState, FeedStatus, Tick
+from gputuner.telemetry.feed import FeedState, FeedStatus, Notice, Tick
 
 GIB = 2**30
 S = 1_000_000_000
@@ -719,6 +719,7 @@ class InMemoryQueue:
         self.acting = True
         self.view = QueueView()
         self.offered: tuple[CardInfo, ...] = ()
+        self.stored: list[Entry] = []
         self.asked: list[tuple[object, ...]] = []
         self.refusal: Exception | None = None
 
@@ -733,8 +734,11 @@ class InMemoryQueue:
     def pretend(self) -> None:
         self.view = replace(self.view, pretended=True)
 
-    def add(self, request: Request) -> tuple[Job, ...]:
-        self._take("add", request)
+    def sessions(self) -> Sequence[Entry]:
+        return self.stored
+
+    def add(self, request: Request, like: str = "") -> tuple[Job, ...]:
+        self._take("add", request, *([like] if like else []))
         job = Job(
             id=len(self.view.jobs) + 1, command=request.command, folder=request.folder, needs=request.needs,
             state=JobState.WAITING,
@@ -837,6 +841,8 @@ class InMemoryPorts:
         self.exported: list[tuple[Path, str, Path]] = []
         self.replays: list[InMemoryFeed] = []
         self.preferences: dict[str, str] = {}
+        self.wrong_preferences: list[Notice] = []
+        self.preferences_error: StoreError | None = None
         self.threads: set[str] = set()
         self.plan: object = None
         self.holders: dict[str, tuple[Holder, ...]] = {}
@@ -937,7 +943,12 @@ class InMemoryPorts:
     def preference(self, name: str) -> str | None:
         return self.preferences.get(name)
 
+    def preference_notices(self) -> Sequence[Notice]:
+        return tuple(self.wrong_preferences)
+
     def set_preference(self, name: str, value: str) -> None:
+        if self.preferences_error is not None:
+            raise self.preferences_error
         self.preferences[name] = value
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QToolTip
 
 from gputuner.experiments.contention import Contend
@@ -305,6 +305,34 @@ def test_a_stored_run_is_drawn_as_it_was(qtbot, invented, contention):
     view.show_facts(facts, now=True)
     assert view.name == "pairs"
     assert view.segments["causes"].isEnabled()
+
+
+def test_in_a_low_window_the_bars_have_the_room_of_their_table(open_window, invented, contention, qtbot):
+    ports = invented.ports([invented.modded_4090()], [invented.ScriptedRun(contention.contend_events())])
+    ports.contend_spec = Contend
+    window = open_window(ports)
+    window.navigate("contention")
+    page, desk = window.experiments["contention"], window.desks["contention"]
+    page.load_plots()
+    page.start()
+    qtbot.waitUntil(lambda: desk.state.phase is Phase.OVER)
+    page.refresh()
+    result = page.result
+    result.show_facts(desk.state.facts, now=True)
+    result.show_name("slowdown")
+    bars, gain = result.pictures.slowdown, result.pictures.gain
+    qtbot.waitUntil(lambda: result.pictures.height() > 0.8 * result.height())
+    QGuiApplication.processEvents()
+    seen = bars.visibleRegion().boundingRect().height()
+    row = bars.sizeHint().height() / sum(len(group.rows) + 1 for group in bars.groups)
+    assert not result.table.isVisible()
+    assert seen >= 3.5 * 3 * row, "more than three pairs of six, each a title and two bars"
+    assert seen > gain.visibleRegion().boundingRect().height(), "more bars, more room"
+    result.show_name("pairs")
+    assert result.table.isVisible()
+    window.resize(1920, 1200)
+    result.show_name("slowdown")
+    qtbot.waitUntil(result.table.isVisible)
 
 
 def test_what_each_job_gets_under_mps_is_told_and_kept_out_of_the_matrix(contention):

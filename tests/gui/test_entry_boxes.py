@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QLineEdit, QToolTip, QVBoxLayout, QWidget
 
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import LIGHT
@@ -27,6 +27,24 @@ def test_arrows_are_drawn(qtbot, kind):
     box.resize(160, 32)
     box.show()
     assert inked(box, 138, 156) > 5
+
+
+def test_all_fields_are_as_high_and_their_words_begin_at_the_same_place(qtbot):
+    page = QWidget()
+    qtbot.addWidget(page)
+    page.setStyleSheet(stylesheet(LIGHT))
+    column = QVBoxLayout(page)
+    boxes = [ChoiceBox(), WholeBox(), DecimalBox(), QLineEdit("H")]
+    boxes[0].addItem("H")
+    for box in boxes[1:3]:
+        box.setSpecialValueText("H")
+    for box in boxes:
+        column.addWidget(box)
+    page.resize(200, 200)
+    page.show()
+    assert len({box.height() for box in boxes}) == 1
+    begins = [next(x for x in range(3, 40) if inked(box, x, x + 1)) for box in boxes]
+    assert len(set(begins)) == 1
 
 
 def test_words_are_shortened_and_told_on_hover(qtbot, monkeypatch):

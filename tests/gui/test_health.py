@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QToolTip
+from PySide6.QtWidgets import QFileDialog, QLabel, QPushButton, QToolTip
 
 from gputuner.analysis.vram_map import State
 from gputuner.experiments.health import Health
@@ -21,7 +21,7 @@ from gputuner.gui.results_health import (
     stretch_hint,
 )
 from gputuner.gui.results_health_verdict import difference, faults, health_headline, is_sound, sold_words
-from gputuner.gui.results_health_wear import drift_areas, drift_series, hour_groups, wear_markdown
+from gputuner.gui.results_health_wear import drift_areas, drift_reach, drift_series, hour_groups, wear_markdown
 from gputuner.gui.run_state import Phase, RunFacts
 from gputuner.gui.session_content import read_content
 from gputuner.gui.theme import LIGHT, Choice
@@ -247,12 +247,14 @@ def test_a_run_fills_every_picture_and_its_certificate_is_that_of_the_command_li
     page.show_picture("certificate")
     assert not result.table.isVisible(), "a page needs the height"
     certificate = pictures.certificate
-    told = certificate.browser.toPlainText()
+    told = certificate.browser.toPlainText().replace("\u200b", "")
     assert "Health: failed" in told
     assert "2026-05-28 20:26 UTC" in told
     assert told.count(certificate.fingerprint) == 1
     assert "simulated" in certificate.browser.toPlainText()
-    certificate.save(tmp_path / "c.json")
+    certificate.browser.selectAll()
+    assert certificate.fingerprint in certificate.browser.createMimeDataFromSelection().text()
+    certificate_is_saved_by_the_one_button(page, result, tmp_path)
     document = json.loads((tmp_path / "c.json").read_text())
     rest = {name: value for name, value in document.items() if name != "fingerprint"}
     canonical = json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()
@@ -273,6 +275,21 @@ def test_a_run_fills_every_picture_and_its_certificate_is_that_of_the_command_li
     anew.result.show_facts(state.facts, now=True)
     assert anew.result.pictures.map.counts[State.ERRORS] == 1, "what was measured outlives the pages"
     assert anew.form.certificate is None or isinstance(anew.form.certificate, Path)
+
+
+def certificate_is_saved_by_the_one_button(page, result, tmp_path):
+    buttons = [button for button in result.findChildren(QPushButton) if button.isVisible()]
+    assert [button.text() for button in buttons if button.text().startswith("Save")] == ["Save…"]
+    result.save_button.click()
+    (dialog,) = result.findChildren(QFileDialog)
+    assert dialog.nameFilters()[:2] == ["Page (*.html)", "Document (*.json)"]
+    dialog.reject()
+    result.save(tmp_path / "c.html")
+    assert (tmp_path / "c.html").read_text().startswith("<!doctype html>")
+    result.save(tmp_path / "c.json")
+    page.show_picture("map")
+    assert not result.pictures.own_files(), "other pictures are saved as pictures"
+    page.show_picture("certificate")
 
 
 def test_a_certificate_that_cannot_be_written_is_told_and_the_run_stays(page_of, health, qtbot, tmp_path):
@@ -373,6 +390,8 @@ def test_wear_is_drawn_from_what_the_sessions_tell(health):
     assert [row.value for row in groups[0].rows] == [30000.0, 600.0]
     dots, trend = drift_series(wear, LIGHT)
     assert [dot.y for dot in dots.dots] == pytest.approx([value for _t, value, _fan in wear.drift.shown])
+    first, last = drift_reach(wear)
+    assert last - first == pytest.approx(14 * 86_400), "a single session does not stand among years"
     (area,) = drift_areas(wear, LIGHT)
     assert area.xs == tuple(x for x, _y in trend.path)
     assert all(low < y < high for low, (_x, y), high in zip(area.low, trend.path, area.high, strict=True))

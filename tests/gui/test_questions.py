@@ -96,7 +96,7 @@ def test_the_row_and_the_forms_fit(open_window, invented, qtbot, size):
         window.show_page(name)
         qtbot.waitUntil(lambda button=button: button.width() >= button.sizeHint().width())
         page = window.experiments[name]
-        qtbot.waitUntil(lambda page=page: page.setup.width() <= page._left.viewport().width())
+        qtbot.waitUntil(lambda page=page: page.setup.pane.widget().width() <= page.setup.pane.viewport().width())
 
 
 # --- runs on a simulated card -----------------------------------------------------------------------------------------

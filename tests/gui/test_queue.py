@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QAbstractSlider
 from gputuner.gui.pages.queue import QueuePage
 from gputuner.gui.queue_desk import QueueDesk
 from gputuner.gui.queue_rows import card_words, job_rows, summary_words, time_words
+from gputuner.gui.queue_sessions import MOST, offered
 from gputuner.gui.run_worker import Background
 from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import LIGHT, Choice
 from gputuner.gui.widgets.queue_fields import GIB
 from gputuner.gui.widgets.queue_form import QueueForm
 from gputuner.gui.widgets.queue_table import QueueTable
+from gputuner.model.cards import Origin
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.jobs import (
     Job,
@@ -263,6 +265,56 @@ def test_the_form_makes_the_request(qtbot):
     assert again.request() == request, "what was typed outlives another theme"
     form.clear_added()
     assert form.fields.array.text() == "", "the next job is no array by oversight"
+
+
+def test_memory_is_typed_or_that_of_a_session(qtbot):
+    form = QueueForm(LIGHT)
+    qtbot.addWidget(form)
+    form.line.setText("python train.py")
+    fields = form.fields
+    fields.offer_sessions((("s2", "Watch · 11-30"), ("s1", "Training · 11-29")))
+    assert fields.like_session == ""
+    fields.like.setCurrentIndex(2)
+    assert fields.like_session == "s1"
+    assert not fields.memory.isEnabled()
+    fields.offer_sessions((("s3", "Watch · 12-01"), ("s2", "Watch · 11-30"), ("s1", "Training · 11-29")))
+    assert fields.like_session == "s1", "the choice outlives a new session"
+    again = QueueForm(LIGHT)
+    qtbot.addWidget(again)
+    again.keep(form.kept)
+    again.fields.offer_sessions((("s2", "Watch · 11-30"), ("s1", "Training · 11-29")))
+    assert again.fields.like_session == "s1", "and another theme"
+    fields.like.setCurrentIndex(0)
+    fields.memory.setValue(4.0)
+    assert not fields.like.isEnabled()
+    assert form.request().needs.source is NeedSource.GIVEN
+
+
+def test_only_sessions_of_trainings_on_real_cards_are_offered(invented):
+    def entry(name, experiment, **more):
+        return invented.Entry(Path(f"/{name}.gpt"), replace(invented.Summary(name, experiment), **more))
+
+    told = [
+        entry("w", "watch"), entry("x", "power"), entry("s", "batch", origin=Origin.SIMULATED),
+        entry("r", "batch", running=True), entry("t", "tune"), invented.Entry(Path("/broken")),
+    ]  # fmt: skip
+    assert [name for name, _words in offered(told)] == ["w", "t"]
+    assert offered(told)[0][1].startswith("Watch")
+    assert len(offered(told * 40)) == MOST
+
+
+def test_the_page_offers_sessions_and_adds_like_one(open_window, invented, qtbot):
+    ports = invented.ports()
+    ports.queue.stored = [invented.Entry(Path("/w.gpt"), invented.Summary("w", "watch"))]
+    window = open_window(ports)
+    window.navigate("queue")
+    fields = window.queue.form.fields
+    qtbot.waitUntil(lambda: fields.like.count() == 2)
+    fields.like.setCurrentIndex(1)
+    window.queue.form.line.setText("python train.py")
+    window.queue.form.submit()
+    qtbot.waitUntil(lambda: any(asked[0] == "add" for asked in ports.queue.asked))
+    assert next(asked for asked in ports.queue.asked if asked[0] == "add")[2] == "w"
 
 
 @pytest.mark.parametrize(

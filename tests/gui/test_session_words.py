@@ -7,8 +7,14 @@ from datetime import datetime
 import pytest
 
 import gputuner.experiments
-from gputuner.gui.pages.sessions import experiment_words
-from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
+from gputuner.gui.session_words import (
+    card_words,
+    experiment_words,
+    outcome_mark,
+    outcome_words,
+    started_briefly,
+    started_words,
+)
 from gputuner.model.events import Outcome
 
 THIS_YEAR = datetime.now().year

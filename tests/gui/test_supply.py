@@ -233,12 +233,52 @@ def test_what_was_typed_survives_another_theme_and_language(opened, qtbot):
     qtbot.waitUntil(lambda: window.conductor.background.pending == 0, timeout=60_000)
 
 
-def test_in_a_narrow_window_the_form_stands_below(opened):
-    window, _page, view = opened()
-    beside = view.picture.mapTo(view, view.picture.rect().topLeft())
-    assert view.form.mapTo(view, view.form.rect().topLeft()).x() < beside.x()
-    window.resize(window.minimumSize())
-    QGuiApplication.processEvents()
-    below = view.picture.mapTo(view, view.picture.rect().topLeft())
-    assert view.form.mapTo(view, view.form.rect().topLeft()).y() > below.y() + view.picture.height()
-    assert view.picture.width() > 0.8 * view.width()
+def test_what_it_is_made_for_is_told_where_the_page_is_set_up(opened):
+    window, page, view = opened()
+    assert page.setup.isAncestorOf(view.form)
+    assert not page.result.isAncestorOf(view.form)
+    for size in (window.size(), window.minimumSize()):
+        window.resize(size)
+        QGuiApplication.processEvents()
+        assert view.form.width() <= page.setup.pane.viewport().width()
+        assert view.picture.width() > 0.8 * view.width()
+
+
+def test_what_is_shown_is_set_up_by_what_is_open(opened, invented, cooling, qtbot):
+    window, page, view = opened()
+    assert (page.sweep_fold.unfolded, page.supply_fold.unfolded) == (True, True), "nothing was measured yet"
+    window.desks["power"].state.facts.points.extend(
+        event.point for event in cooling.power_events() if event.kind == "point_measured"
+    )
+    page.result.show_facts(page._state.facts, now=True)
+    page.result.show_name("curves")
+    assert (page.sweep_fold.unfolded, page.supply_fold.unfolded) == (True, False)
+    assert not view.form.isVisible()
+    page.result.show_name(SUPPLY)
+    assert (page.sweep_fold.unfolded, page.supply_fold.unfolded) == (False, True)
+    assert view.form.psu.isVisible()
+    page.sweep_fold.opener.click()
+    page.refresh()
+    assert page.sweep_fold.unfolded, "what the user opened stays open"
+
+
+def test_a_kwh_costs_the_same_in_both_forms(opened):
+    _window, page, view = opened()
+    view.form.price.tell(0.325)
+    assert page.form.values()["price"] == 0.325
+    page.form.price.setValue(0.0)
+    assert view.form.wishes.price is None
+
+
+def test_the_fold_says_what_is_told_in_it(qtbot):
+    form = SupplyForm()
+    qtbot.addWidget(form)
+    assert form.more.opener.text() == "▸ More options"
+    form.cpu.tell(250)
+    form.volts.setValue(120)
+    assert form.more.opener.text() == "▸ More options · 1 is set"
+    form.more.opener.click()
+    assert form.more.opener.text() == "▾ More options"
+    form.more.unfold(False)
+    form.cpu.tell(None)
+    assert form.more.opener.text() == "▸ More options"

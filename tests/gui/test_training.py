@@ -414,7 +414,7 @@ def test_nothing_is_cut_in_the_smallest_window(finished, qtbot):
     page = finished.training
     for own in (False, True):
         page.form.source.kinds[own].click()
-        qtbot.waitUntil(lambda: page.setup.width() <= page._left.viewport().width())
+        qtbot.waitUntil(lambda: page.setup.pane.widget().width() <= page.setup.pane.viewport().width())
         shown = [w for w in (*page.form.source.kinds.values(), page.form.source.choose) if w.isVisible()]
         assert all(button.width() >= button.minimumSizeHint().width() for button in shown)
     buttons = [*page.result.segments.values(), page.result.copy_button, page.result.save_button]

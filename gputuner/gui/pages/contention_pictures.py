@@ -1,6 +1,8 @@
 # pyright: standard
 """The pictures of jobs that share a card: slowdown beside gain, pairs, causes, sensitivity, the card meanwhile."""
 
+from math import sqrt
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
@@ -50,8 +52,8 @@ class ContentionPictures(Pictures):
         super().__init__()
         self._theme = theme
         self._points: list[Point] = []
-        self.slowdown = Bars(theme, keyed=True)
-        self.gain = Bars(theme, keyed=True, mark=_("each alone, at its best batch"))
+        self.slowdown = Bars(theme, keyed=True, dense=True)
+        self.gain = Bars(theme, keyed=True, mark=_("each alone, at its best batch"), dense=True)
         self.causes = ShareBars(theme)
         self.pairs = PairsPicture(theme)
         self.sensitivity = SensitivityPicture(theme)
@@ -102,6 +104,7 @@ class ContentionPictures(Pictures):
         self.slowdown.show_groups(slowdown_groups(facts.points, self._theme))
         self.gain.show_groups(gain_groups(facts.points, self._theme))
         self.beside.one.setVisible(bool(self.gain.groups))
+        self.beside.share(self.gain.sizeHint().height(), self.slowdown.sizeHint().height())
         told = [claim_words(facts.points), *round_lines(facts.points)]
         self.claim.setText("\n".join(line for line in told if line))
         self.claim.setVisible(bool(self.claim.text()))
@@ -170,11 +173,22 @@ class BesideEachOther(QWidget):
         super().__init__()
         self.setProperty("role", "clear")
         self.one, self.other = one, other
+        self._needs = (1, 1)
         self._layout = QBoxLayout(QBoxLayout.Direction.TopToBottom, self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(8)
         self._layout.addWidget(one, 1)
         self._layout.addWidget(other, 1)
+
+    def share(self, one: int, other: int) -> None:
+        """Share the height by what each has to show, pixels, the smaller one favoured; beside each other equally."""
+        self._needs = (round(10 * sqrt(max(1, one))), round(10 * sqrt(max(1, other))))
+        self._fit()
+
+    def _fit(self) -> None:
+        below = self._layout.direction() == QBoxLayout.Direction.TopToBottom
+        for place, need in enumerate(self._needs if below else (1, 1)):
+            self._layout.setStretch(place, need)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Choose the direction by the width."""
@@ -182,6 +196,7 @@ class BesideEachOther(QWidget):
         wide = self.width() >= SIDE_BY_SIDE
         ways = QBoxLayout.Direction
         self._layout.setDirection(ways.LeftToRight if wide else ways.TopToBottom)
+        self._fit()
 
 
 class PairsPicture(PictureFrame):

@@ -60,6 +60,7 @@ def contention_result(theme: Theme) -> ResultView:
         row=figures.row,
         listed=figures.listed,
         alone=frozenset({"sensitivity"}),  # its curves have no rows in the table
+        tall=frozenset({"slowdown"}),  # a bar for each job of each mix, with its figure beside it
         hides={2: INTERVAL, 3: REMARKS},
     )
     return ResultView(theme, kind, ContentionPictures(theme))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from gputuner.gui.desk import Desk
 from gputuner.gui.held_cards import HeldCards
@@ -19,6 +19,7 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.advice_column import AdviceColumn
 from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.pane import BAR, WIDE, setup_width
 from gputuner.gui.widgets.run_bar import RunBar
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
 
 PREVIEW_MS = 350
 """Pause after the last change of the form before the dry run is asked for."""
-
-WIDE = 1150
-"""From this width on (pixels) the side columns have their full width."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,33 +97,31 @@ class ExperimentPage(QWidget):
         self.refresh()
 
     def _build(self) -> None:
-        self._left = scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(self.setup)
         self._centre = QVBoxLayout()
         self._centre.setSpacing(8)
         self._centre.addWidget(self.notice)
         self._filler = QWidget()
         self._filler.setProperty("role", "clear")
         self._centre.addWidget(self._filler, 1)
+        top = QHBoxLayout()
+        top.setContentsMargins(0, 0, BAR + 2, 0)
+        top.addWidget(self.bar)
         columns = QHBoxLayout()
         columns.setSpacing(8)
-        columns.addWidget(scroll)
+        columns.addWidget(self.setup)
         columns.addLayout(self._centre, 1)
         columns.addWidget(self.advice)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 10, 16, 12)
+        layout.setContentsMargins(16, 10, 4, 12)  # the advice's scroll bar stands in the page's margin
         layout.setSpacing(8)
-        layout.addWidget(self.bar)
+        layout.addLayout(top)
         layout.addLayout(columns, 1)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Narrow side columns in a narrow window."""
         super().resizeEvent(event)
-        left, right = (280, 320) if self.width() >= WIDE else (236, 264)
-        self._left.setFixedWidth(left)
-        self.advice.setFixedWidth(right)
+        self.setup.setFixedWidth(setup_width(self.width()))
+        self.advice.setFixedWidth((320 if self.width() >= WIDE else 264) + BAR + 2)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Load the pictures once, and say what would happen."""

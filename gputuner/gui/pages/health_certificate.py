@@ -3,18 +3,20 @@
 
 from pathlib import Path
 
-from PySide6.QtGui import QColor, QPalette
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QTextBrowser
+from PySide6.QtCore import QMimeData
+from PySide6.QtGui import QColor, QPalette, QTextOption
+from PySide6.QtWidgets import QFrame, QTextBrowser
 
 from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.results_health import tested_of
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import Elided
-from gputuner.gui.widgets.save import ask_where
 from gputuner.language.health_certificate import STYLE, Tested, certificate, page, written
 from gputuner.language.words import _
 
+BREAK, EVERY = "\u200b", 8
+"""Where a line of the fingerprint may end, after so many digits: no word is torn, so nothing else may end a line."""
 SMALL = STYLE.replace("15px/1.5", "12px/1.4").replace("4px 10px", "3px 6px").replace("32px auto", "8px auto")
 """The page's style in a frame that is narrower than a sheet of paper."""
 
@@ -29,6 +31,16 @@ def _style(theme: Theme) -> str:
     return style
 
 
+class _Paper(QTextBrowser):
+    """What is copied from it has nothing in it that is there only to break lines."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """The chosen words."""
+        chosen = QMimeData()
+        chosen.setText(self.textCursor().selection().toPlainText().replace(BREAK, ""))
+        return chosen
+
+
 class CertificatePicture(PictureFrame):
     """Shows the page; HTML and JSON are written as the command line writes them."""
 
@@ -37,7 +49,8 @@ class CertificatePicture(PictureFrame):
         self.tested: Tested | None = None
         self._body: dict[str, object] = {}
         self._page = ""
-        self.browser = QTextBrowser()
+        self.browser = _Paper()
+        self.browser.setWordWrapMode(QTextOption.WrapMode.WordWrap)
         self.browser.setOpenLinks(False)
         self.browser.setAccessibleName(_("Health certificate"))
         palette = self.browser.palette()
@@ -48,20 +61,11 @@ class CertificatePicture(PictureFrame):
         self._style = _style(theme)
         self.browser.setProperty("role", "paper")
         self._said = Elided()
-        self.html_button = QPushButton(_("Save page…"))
-        self.json_button = QPushButton(_("Save JSON…"))
-        for button, ending in ((self.html_button, ".html"), (self.json_button, ".json")):
-            button.setProperty("small", True)
-            button.clicked.connect(lambda _checked=False, ending=ending: self._ask(ending))
-        row = QHBoxLayout()
-        row.setContentsMargins(10, 4, 8, 4)
-        row.setSpacing(8)
-        row.addWidget(self._said, 1)
-        row.addWidget(self.html_button)
-        row.addWidget(self.json_button)
+        self._said.setContentsMargins(10, 4, 8, 4)
+        self._said.hide()
         self.body.setContentsMargins(6, 0, 6, 2)
         self.set_picture(self.browser)
-        self.body.addLayout(row)
+        self.body.addWidget(self._said)
 
     @property
     def fingerprint(self) -> str:
@@ -81,7 +85,11 @@ class CertificatePicture(PictureFrame):
         self.tested = tested
         self._body = certificate(tested) if tested is not None else {}
         self._page = page(tested, self._body) if tested is not None else ""
-        self.browser.setHtml(self._page.replace(STYLE, self._style))
+        print_ = self.fingerprint
+        shown = self._page.replace(STYLE, self._style)
+        if print_:
+            shown = shown.replace(print_, BREAK.join(print_[at : at + EVERY] for at in range(0, len(print_), EVERY)))
+        self.browser.setHtml(shown)
         self._say("")
 
     def save(self, target: Path) -> None:
@@ -97,9 +105,8 @@ class CertificatePicture(PictureFrame):
 
     def _say(self, words: str) -> None:
         self._said.show_text(words)
+        self._said.setVisible(bool(words))
 
-    def _ask(self, ending: str) -> None:
-        if self.tested is None:
-            return
-        kinds = {".html": _("Page (*.html)"), ".json": _("Document (*.json)")}
-        ask_where(self, _("Save"), f"health-{self.tested.run_id}{ending}", [kinds[ending]], self.save)
+    def files(self) -> dict[str, str]:
+        """What it can be saved as: words of the dialog by file ending."""
+        return {} if self.tested is None else {".html": _("Page (*.html)"), ".json": _("Document (*.json)")}

@@ -1,7 +1,9 @@
 # pyright: standard
 """The pictures of a health test: map by address, identity, products, counters, certificate, wear."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
@@ -113,6 +115,14 @@ class HealthPictures(Pictures):
             health_tables.memory_table(points), health_tables.memory_lines(of_metric(points, "vram_coverage"))
         )
         self.certificate.show_facts(facts)
+
+    def own_files(self) -> Mapping[str, str]:
+        """The certificate is a page and a document too."""
+        return self.certificate.files() if self.current is self.certificate else {}
+
+    def save_own(self, target: Path) -> None:
+        """Save the certificate as one of them."""
+        self.certificate.save(target)
 
     def mark(self, point_ids: frozenset[str]) -> None:
         """Mark figures as evidence in every picture."""

@@ -11,16 +11,25 @@ from gputuner.gui.plots.frame import PictureFrame
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import label
 from gputuner.gui.widgets.tables import Cell, Column, Table
+from gputuner.language.numbers import bound
 from gputuner.language.tables import Table as WordsTable
 from gputuner.language.words import _
 
-ROOM = 24
+ROOM = 22
 """Pixels between the words of two columns."""
 ROW = 23
 NARROWEST = 60
 """Pixels that a column keeps where not all has room."""
-INSET = 8
+SIDES = 14
+"""Pixels of the frame that the columns do not get."""
+INSET = 20
 """Pixels of a cell that its words do not get."""
+
+
+class _WordsTable(Table):
+    """Its frame says how wide the columns are."""
+
+    shares = False
 
 
 class TableFrame(PictureFrame):
@@ -32,7 +41,7 @@ class TableFrame(PictureFrame):
     def __init__(self, theme: Theme, title: str, headers: Sequence[str], right: Sequence[int] = ()) -> None:
         super().__init__(title)
         columns = [Column(name, 0 if number == 0 else 8, number in right) for number, name in enumerate(headers)]
-        self.table = Table(theme, columns, title, row_height=ROW)
+        self.table = _WordsTable(theme, columns, title, row_height=ROW)
         self.table.horizontalHeader().setMinimumSectionSize(24)
         self.table.setWordWrap(True)
         self.body.setContentsMargins(4, 0, 4, 6)
@@ -63,7 +72,7 @@ class TableFrame(PictureFrame):
         self._words = tuple(shown.rows)
         self.table.setVisible(bool(shown.rows))
         self.table.rows.show_rows(
-            [(str(n), [Cell(text, bad=n in bad) for text in row]) for n, row in enumerate(shown.rows)]
+            [(str(n), [Cell(bound(text), bad=n in bad) for text in row]) for n, row in enumerate(shown.rows)]
         )
         self._fit()
 
@@ -87,7 +96,7 @@ class TableFrame(PictureFrame):
             max(metrics.horizontalAdvance(text) for text in (title, *(row[number] for row in self._words))) + ROOM
             for number, title in enumerate(titles)
         ]
-        room = self.width() - 2 * ROOM
+        room = self.width() - SIDES
         while sum(wide) > room and max(wide) > NARROWEST:
             wide[wide.index(max(wide))] -= 4
         wide[0] = max(wide[0], room - sum(wide[1:]))
@@ -95,7 +104,10 @@ class TableFrame(PictureFrame):
         for number in range(1, len(titles)):
             header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
             self.table.setColumnWidth(number, wide[number])
-        tall = [max(_tall(metrics, text, width) for text, width in zip(row, wide, strict=True)) for row in self._words]
+        tall = [
+            max(_tall(metrics, bound(text), width) for text, width in zip(row, wide, strict=True))
+            for row in self._words
+        ]
         for number, height in enumerate(tall):
             self.table.setRowHeight(number, height)
         self.table.setFixedHeight(ROW + sum(tall) + 4)

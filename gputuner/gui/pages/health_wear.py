@@ -17,7 +17,14 @@ from gputuner.gui.plots.bars import Bars
 from gputuner.gui.plots.curve_plot import CurvePlot
 from gputuner.gui.plots.scales import Scale, free
 from gputuner.gui.refusals import refusal
-from gputuner.gui.results_health_wear import cycle_groups, drift_areas, drift_series, hour_groups, wear_markdown
+from gputuner.gui.results_health_wear import (
+    cycle_groups,
+    drift_areas,
+    drift_reach,
+    drift_series,
+    hour_groups,
+    wear_markdown,
+)
 from gputuner.gui.theme import Theme
 from gputuner.gui.wear_desk import WearDesk
 from gputuner.gui.widgets.advice_column import AdviceCard, QuestionCard
@@ -158,7 +165,7 @@ class WearPicture(QScrollArea):
         for bars in (self.hours, self.cycles):
             bars.setMinimumHeight(bars.sizeHint().height() if bars.groups else 0)
         self.drift.show_unit(numbers.scale(1.0, wear.drift.line_unit)[1])
-        self.drift.show_series(drift_series(wear, theme), areas=drift_areas(wear, theme))
+        self.drift.show_series(drift_series(wear, theme), areas=drift_areas(wear, theme), reach=drift_reach(wear))
         self.drift.plot.setVisible(bool(wear.drift.shown))
         self._drift_words.setText("\n".join(words.drift_lines(wear)))
         self.limited.show_table(words.limited_table(wear))

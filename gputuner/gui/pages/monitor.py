@@ -59,6 +59,8 @@ class MonitorPage(QWidget):
         self._replayed = False
         self._said = ""
         self._raised: tuple[str, ...] = ()
+        self._wrong: Callable[[], tuple[str, ...]] = tuple
+        self._wrong_lines: tuple[str, ...] = ()
         self.current: str | None = None
         self.plots: MonitorPlots | None = None
         self._build()
@@ -133,7 +135,7 @@ class MonitorPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Load the plots once, then repaint while visible."""
         super().showEvent(event)
-        self._dirty = True
+        self._dirty, self._wrong_lines = True, self._wrong()
         self._timer.start()
         QTimer.singleShot(0, self, self.load_plots)
 
@@ -229,6 +231,10 @@ class MonitorPage(QWidget):
         self._said = words
         self._show_notice()
 
+    def use_preferences(self, wrong: Callable[[], tuple[str, ...]]) -> None:
+        """``wrong``: what is wrong with the file of the preferences; looked at whenever the page is shown."""
+        self._wrong, self._wrong_lines = wrong, wrong()
+
     def show_replayed(self, replayed: bool) -> None:
         """Say whether a replay feeds the page."""
         self._replayed = replayed
@@ -315,7 +321,8 @@ class MonitorPage(QWidget):
         held = standing(status, self._live.cards, self._live.now_ns)
         here = [item for item in held if not (title and item.card == self.current and item.code in CHOSEN_CARD)]
         raised = () if self._replayed else self._raised
-        self.standing.say((*raised, *lines(here, self._live.cards), *self._users()), alerts=len(raised))
+        told = (*raised, *lines(here, self._live.cards), *self._wrong_lines, *self._users())
+        self.standing.say(told, alerts=len(raised))
 
     def _users(self) -> tuple[str, ...]:
         """What other programs of ours do with the cards; looked for in the background, told as last known."""

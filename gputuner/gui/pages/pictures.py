@@ -2,6 +2,7 @@
 """The pictures of a result: one at a time, each filled from the facts of a run."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
@@ -56,6 +57,13 @@ class Pictures(QStackedWidget):
     def markdown(self, facts: RunFacts) -> str:
         """What is copied beside the shown picture."""
         return markdown(facts.points)
+
+    def own_files(self) -> Mapping[str, str]:
+        """What the shown picture can be saved as besides a picture and figures: words of the dialog by file ending."""
+        return {}
+
+    def save_own(self, target: Path) -> None:
+        """Save the shown picture as one of ``own_files``."""
 
     def picture_with(self, point_ids: frozenset[str]) -> str | None:
         """The first picture that can show one of these figures."""

@@ -14,6 +14,7 @@ from gputuner.gui.run_state import Phase, RunState
 from gputuner.gui.supply_desk import Draws
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.power_form import CLOCKS, PowerForm
+from gputuner.gui.widgets.supply_form import SupplyForm
 from gputuner.language import sentences
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
@@ -41,11 +42,36 @@ class PowerPage(ExperimentPage):
                 "above which more watts change nothing. Nothing is set unless you choose it in the form. The view "
                 "Supply sizes power supply, circuit and air for what the card drew."
             ),
-            make_result=lambda theme: _result(theme, draws),
+            make_result=self._made,
         )
         self.form = PowerForm(theme, spec_type, trainings)
+        self.supply_form = SupplyForm()
+        self.supply_form.keep(draws.typed)
         self.question: QMessageBox | None = None
+        self._draws = draws
         super().__init__(theme, kind, self.form, live, state)
+        self.sweep_fold, self.supply_fold = self.setup.fold_form(_("Sweep"), self.supply_form, _("Supply"))
+        self.form.price.valueChanged.connect(lambda value: self.supply_form.price.tell(value or None))
+        self.supply_form.price.valueChanged.connect(lambda _value: self._price_told())
+
+    def _price_told(self) -> None:
+        """A kWh costs the same for sweep and supply."""
+        self.form.price.setValue(self.supply_form.price.told or 0.0)
+
+    def _made(self, theme: Theme) -> "ResultView":
+        from gputuner.gui.pages.power_result import power_result
+
+        result = power_result(theme, self._draws, self.supply_form)
+        result.shown.connect(self._fit_folds)
+        return result
+
+    def _fit_folds(self, name: str) -> None:
+        """Open what the shown picture is set up by; before a sweep was measured both."""
+        from gputuner.gui.pages.power_result import SUPPLY
+
+        supply = name == SUPPLY
+        self.supply_fold.unfold(supply)
+        self.sweep_fold.unfold(not supply or not self._state.facts.points)
 
     def refresh(self) -> None:
         """Repaint everything from the state; size the supply for the chosen card."""
@@ -122,9 +148,3 @@ class PowerPage(ExperimentPage):
         if self._state.phase is Phase.IDLE and card is not None and card.info.is_cpu:
             return _("No card to measure"), sentences.error("power_needs_card"), ""
         return super()._message()
-
-
-def _result(theme: Theme, draws: Draws) -> "ResultView":
-    from gputuner.gui.pages.power_result import power_result
-
-    return power_result(theme, draws)

@@ -1,6 +1,7 @@
 # pyright: standard
 """The result of a power sweep: rate and energy over the setting, and the columns of its table."""
 
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.pages.contention_pictures import BesideEachOther
@@ -24,6 +25,7 @@ from gputuner.gui.results_power import (
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.supply_desk import Draws
 from gputuner.gui.theme import Theme
+from gputuner.gui.widgets.supply_form import SupplyForm
 from gputuner.gui.widgets.tables import Cell, Column
 from gputuner.language import sentences
 from gputuner.language.power import null_line
@@ -38,11 +40,11 @@ CURVES, SUPPLY = "curves", "supply"
 class PowerPictures(Pictures):
     """Filled from the visits as they come."""
 
-    def __init__(self, theme: Theme, draws: Draws | None = None) -> None:
-        """``draws``: what the cards drew, for the view Supply; None: there is none."""
+    def __init__(self, theme: Theme, supply: SupplyView | None = None) -> None:
+        """``supply``: the view Supply; None: there is none."""
         super().__init__()
         self._theme = theme
-        self.supply = None if draws is None else SupplyView(theme, draws)
+        self.supply = supply
         settings: Scale = free(lambda value: f"{value:.0f}")
         self.rate = CurvePlot(theme, _("Rate"), _("samples/s"), "", settings, linear())
         self.energy = CurvePlot(theme, _("Energy"), _("J/sample"), "", settings, linear())
@@ -89,10 +91,14 @@ class PowerPictures(Pictures):
 class PowerResult(ResultView):
     """The table of figures belongs to the curves; the view Supply has one of its own, and needs its room."""
 
+    shown = Signal(str)
+    """Another picture is shown."""
+
     def show_name(self, name: str, chosen: bool = True) -> None:
         """Show one picture."""
         super().show_name(name, chosen)
         self._fit_below()
+        self.shown.emit(name)
 
     def _draw(self) -> None:
         super()._draw()
@@ -104,11 +110,12 @@ class PowerResult(ResultView):
         self.copy_button.setEnabled(bool(self._facts.points) or supply)
 
 
-def power_result(theme: Theme, draws: Draws | None = None) -> ResultView:
-    """An empty result; with ``draws`` it has the view Supply."""
+def power_result(theme: Theme, draws: Draws | None = None, form: SupplyForm | None = None) -> PowerResult:
+    """An empty result; with ``draws`` (what the cards drew) and a form it has the view Supply."""
     titles = {CURVES: _("Rate and energy")}
+    supply = None if draws is None or form is None else SupplyView(theme, draws, form)
     kind = ResultKind(
-        titles=titles if draws is None else {**titles, SUPPLY: _("Supply")},
+        titles=titles if supply is None else {**titles, SUPPLY: _("Supply")},
         picture_of_step=lambda _label: CURVES,
         picture_of_figure=lambda _point: CURVES,
         columns=[
@@ -122,7 +129,7 @@ def power_result(theme: Theme, draws: Draws | None = None) -> ResultView:
         late=True,
         hides={3: REMARKS},
     )
-    return PowerResult(theme, kind, PowerPictures(theme, draws))
+    return PowerResult(theme, kind, PowerPictures(theme, supply))
 
 
 def _row(point: Point) -> list[Cell]:

@@ -4,8 +4,8 @@
 from time import time
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSplitter, QVBoxLayout, QWidget
 
 from gputuner.gui.pages.queue_job import JobPanel
 from gputuner.gui.queue_desk import QueueDesk
@@ -14,6 +14,7 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.card_reserves import CardReserves
 from gputuner.gui.widgets.labels import Elided, card, label
 from gputuner.gui.widgets.notice import Notice
+from gputuner.gui.widgets.pane import setup_width
 from gputuner.gui.widgets.queue_form import QueueForm
 from gputuner.gui.widgets.queue_table import QueueTable
 from gputuner.language import jobs as words
@@ -21,8 +22,6 @@ from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
 from gputuner.model.errors import GputunerError
 from gputuner.model.jobs import Job, JobState
-
-FORM_WIDTH = 300
 
 
 class QueuePage(QWidget):
@@ -54,12 +53,6 @@ class QueuePage(QWidget):
         row.addWidget(self._runner_words)
         self.runner.setMinimumWidth(120)
         row.addWidget(self.runner)
-        scroll = QScrollArea()
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFixedWidth(FORM_WIDTH)
-        scroll.setWidget(self.form)
         self._list = QFrame()
         self._list.setProperty("role", "card")
         inside = QVBoxLayout(self._list)
@@ -82,7 +75,7 @@ class QueuePage(QWidget):
         right.addWidget(self._spare, 1)
         columns = QHBoxLayout()
         columns.setSpacing(8)
-        columns.addWidget(scroll)
+        columns.addWidget(self.form)
         columns.addLayout(right, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 10, 16, 12)
@@ -99,7 +92,7 @@ class QueuePage(QWidget):
         desk.changed.connect(self._timer.start)
         desk.failed.connect(self._said_failed)
         desk.added.connect(self._said_added)
-        self.form.wanted.connect(desk.add)
+        self.form.wanted.connect(lambda request: desk.add(request, self.form.fields.like_session))
         self.table.moved.connect(desk.move)
         self.table.on_current(lambda _key: self._show_job())
         self.panel.cancel_wanted.connect(desk.cancel)
@@ -108,6 +101,11 @@ class QueuePage(QWidget):
         self.panel.step_wanted.connect(self.table.move_by)
         self.notice.acted.connect(self.toggle_runner)
         self.runner.clicked.connect(lambda _checked=False: self.toggle_runner())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The form is as wide as the set-up of the other pages."""
+        super().resizeEvent(event)
+        self.form.setFixedWidth(setup_width(self.width()))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the queue while it is seen."""
@@ -139,6 +137,7 @@ class QueuePage(QWidget):
         view, acting = self._desk.view, self._desk.acting
         self.form.set_acting(acting)
         self.form.fields.offer_cards(self._desk.cards)
+        self.form.fields.offer_sessions(self._desk.sessions)
         self._show_notice()
         jobs = view.jobs if view is not None else ()
         self._parts.setVisible(bool(jobs))

@@ -22,6 +22,8 @@ from gputuner.model.points import Point
 
 LEAST_ROWS = 4
 """Rows of the table that are always seen."""
+TALL = 820
+"""Pixels of the view from which on also tall pictures have a table below them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,8 @@ class ResultKind:
     """Figures come at the end alone: until then there is no table."""
     alone: frozenset[str] = frozenset()
     """Pictures that need the height of the table too."""
+    tall: frozenset[str] = frozenset()
+    """Pictures that need it in a low window."""
     hides: Mapping[int, int]
     """Columns that are left out below a width of the view, pixels (hovering over a figure tells them)."""
 
@@ -131,7 +135,7 @@ class ResultView(QWidget):
 
     def _show_below(self) -> None:
         """The table, unless the picture needs its room or there is nothing to list yet."""
-        alone = self.name in self._kind.alone
+        alone = self.name in self._kind.alone or (self.name in self._kind.tall and self.height() < TALL)
         self._below.setVisible(bool(self._facts.points) or not self._kind.late)
         self._listing.setVisible(not alone)
         self._column.setStretchFactor(self._below, 0 if alone else 1)
@@ -160,12 +164,18 @@ class ResultView(QWidget):
     def ask_save(self) -> None:
         """Ask for a file and save to it."""
         run = self._facts.started.run_id if self._facts.started else "figures"
-        choices = [_("Picture (*.png)"), _("Picture (*.svg)"), _("Figures (*.csv)")]
-        ask_where(self, _("Save"), f"{run}-{self.name}.png", choices, self.save)
+        own = self.pictures.own_files()
+        choices = [*own.values(), _("Picture (*.png)"), _("Picture (*.svg)"), _("Figures (*.csv)")]
+        ask_where(self, _("Save"), f"{run}-{self.name}{next(iter(own), '.png')}", choices, self.save)
 
     def save(self, target: Path) -> None:
-        """Save the picture (``.png``, ``.svg``) or the figures (``.csv``); what was there is replaced."""
-        if target.suffix.lower() == ".csv":
+        """Save the picture (``.png``, ``.svg``), what else it can be saved as, or the figures (``.csv``).
+
+        What was there is replaced.
+        """
+        if target.suffix.lower() in self.pictures.own_files():
+            self.pictures.save_own(target)
+        elif target.suffix.lower() == ".csv":
             target.write_text(comma_separated(self._facts.points), encoding="utf-8")
         else:
             SavedPicture(self._theme, self.pictures.current, self._facts).save(target)
@@ -173,6 +183,7 @@ class ResultView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave intervals out of a narrow table (hovering over a figure tells them)."""
         super().resizeEvent(event)
+        self._show_below()
         self._show_columns()
 
     def _show_columns(self) -> None:

@@ -11,10 +11,16 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout,
 
 from gputuner.gui.others import Others
 from gputuner.gui.ports import SessionEntry, SessionSummary
-from gputuner.gui.questions import question_words
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.session_content import SessionContent
-from gputuner.gui.session_words import card_words, outcome_mark, outcome_words, started_briefly, started_words
+from gputuner.gui.session_words import (
+    card_words,
+    experiment_words,
+    outcome_mark,
+    outcome_words,
+    started_briefly,
+    started_words,
+)
 from gputuner.gui.theme import Theme
 from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.labels import Elided, card, label
@@ -29,8 +35,10 @@ if TYPE_CHECKING:
     from gputuner.gui.pages.session_detail import SessionDetail
 
 
-LIST_WIDTH, LIST_NARROW = 380, 330
-"""Width of the list in pixels, also where the page is narrow: what a session holds gets the rest."""
+LIST_WIDTH, LIST_USUAL, LIST_NARROW = 416, 376, 330
+"""Width of the list in pixels, by that of the page: what a session holds gets the rest."""
+USUAL = 1150
+"""From this width of the page on (pixels) cards have room for their names in the list."""
 LENGTH = 3
 """The column that a narrow list is without; it is told on hover."""
 WIDE = 1240
@@ -73,7 +81,12 @@ class SessionsPage(QWidget):
         self.current: Path | None = None
         self.table = Table(
             theme,
-            [Column(_("When"), 13), Column(_("What"), 13), Column(_("Card"), 0), Column(_("Length"), 7, right=True)],
+            [
+                Column(_("When"), 11, firm=True),
+                Column(_("What"), 13),
+                Column(_("Card"), 0),
+                Column(_("Length"), 7, right=True),
+            ],
             _("stored sessions"),
             row_height=26,
         )
@@ -166,7 +179,7 @@ class SessionsPage(QWidget):
         super().resizeEvent(event)
         direction, wide = QBoxLayout.Direction, self.width() >= WIDE
         self._head_row.setDirection(direction.LeftToRight if wide else direction.TopToBottom)
-        self._list.setFixedWidth(LIST_WIDTH if wide else LIST_NARROW)
+        self._list.setFixedWidth(LIST_WIDTH if wide else LIST_USUAL if self.width() >= USUAL else LIST_NARROW)
         self.table.setColumnHidden(LENGTH, not wide)
 
     def load_plots(self) -> None:
@@ -348,25 +361,6 @@ def _row(entry: SessionEntry) -> list[Cell]:
         Cell(mark + card_words(card.title for card in summary.cards) + outside, hint),
         Cell(ended, hint, True),
     ]
-
-
-def experiment_words(name: str) -> str:
-    """The name of an experiment for people."""
-    words = {
-        "tune": _("Tune"),
-        "record": _("Record"),
-        "bench": _("Benchmarks"),
-        "batch": _("Training"),
-        "try": _("Advice tried"),
-        "switches": _("Switches"),
-        "numerics": _("Numerics"),
-        "watch": _("Watch"),
-        "contend": _("Share"),
-        "cooling": _("Cooling"),
-        "power": _("Power"),
-        "health": _("Health"),
-    }
-    return (question_words() | words).get(name, name)
 
 
 def _session_title(summary: SessionSummary) -> str:

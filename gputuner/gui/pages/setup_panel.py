@@ -5,13 +5,15 @@ from collections import Counter
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QVBoxLayout
+from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.live import Live, LiveCard
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.entry_boxes import ChoiceBox
+from gputuner.gui.widgets.fold import Fold
 from gputuner.gui.widgets.labels import label, repolish, rule
+from gputuner.gui.widgets.pane import PaneCard
 from gputuner.gui.widgets.spec_form import Form
 from gputuner.language import numbers, sentences
 from gputuner.language.words import _, in_a_row, ngettext
@@ -32,7 +34,7 @@ class SetupState:
     shared: bool
 
 
-class SetupPanel(QFrame):
+class SetupPanel(PaneCard):
     """Card chooser, what the experiment asks (``form``), and the dry run in words."""
 
     changed = Signal()
@@ -41,7 +43,6 @@ class SetupPanel(QFrame):
     def __init__(self, theme: Theme, live: Live, form: Form, *, roomy: bool = False, of_card: bool = True) -> None:
         """``roomy``: the form takes the height that is left; ``of_card``: a card is chosen."""
         super().__init__()
-        self.setProperty("role", "card")
         self._live = live
         self._of_card = of_card
         self.planned: Planned | None = None
@@ -58,9 +59,7 @@ class SetupPanel(QFrame):
         self._plan = label("", "muted", wrap=True)
         self._kept = label("", "muted", wrap=True)
         self._steps = label("", "muted", wrap=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(14, 10, 14, 10)
-        layout.setSpacing(2)
+        layout = self.column
         layout.addWidget(label(_("Set up"), "heading"))
         layout.addSpacing(4)
         if of_card:
@@ -104,6 +103,17 @@ class SetupPanel(QFrame):
         short = self._roomy or not self._of_card
         self._kept.setText(kept if short else in_a_row(kept, stops))
         self._kept.setToolTip(stops if self._roomy and self._of_card else "")
+
+    def fold_form(self, words: str, beside: QWidget, named: str) -> tuple[Fold, Fold]:
+        """Put the form into a fold that says ``words``, open, and below it another widget into one of its own."""
+        at = self.column.indexOf(self.form)
+        folds = (Fold(words), Fold(named))
+        for fold, widget in zip(folds, (self.form, beside), strict=True):
+            fold.column.addWidget(widget)
+            self.column.insertWidget(at, fold)
+            at += 1
+        folds[0].unfold(True)
+        return folds
 
     @property
     def kept_text(self) -> str:

@@ -3,7 +3,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from gputuner.advice.supply import supply_advice
 from gputuner.analysis.supply import SupplyPlan
@@ -23,21 +23,16 @@ from gputuner.language import numbers, sentences
 from gputuner.language import supply as words
 from gputuner.language.words import _
 
-FORM = 168
-"""Width of the form in pixels."""
 LEAST_ROWS = 3
-BESIDE = 480
-"""Pixels of the view from which on form and picture stand beside each other."""
-QWIDGETSIZE_MAX = 16_777_215
-"""Qt's own bound: no bound."""
-SUBJECT, HOW = (0, 460), (3, 640)
+SUBJECT, HOW = (0, 340), (3, 760)
 """Columns that are left out of a table narrower than so many pixels (hovering over a figure tells all)."""
 
 
 class SupplyView(PictureFrame):
-    """Form left; verdict, gauges and table right. What the card drew is looked up in the background when shown."""
+    """Verdict, gauges and table. What the card drew is looked up in the background when shown."""
 
-    def __init__(self, theme: Theme, draws: Draws) -> None:
+    def __init__(self, theme: Theme, draws: Draws, form: SupplyForm) -> None:
+        """``form``: what the plan is made for; it stands where the page is set up."""
         super().__init__(_("Supply"), _("power supply, connectors, circuit, air"))
         self._theme = theme
         self._draws = draws
@@ -45,7 +40,7 @@ class SupplyView(PictureFrame):
         self._draw: CardDraw | None = None
         self._problem = ""
         self.plan: SupplyPlan | None = None
-        self.form = SupplyForm()
+        self.form = form
         self.headline = label("", "title", wrap=True)
         self.said = label("", "muted", wrap=True)
         self.picture = SupplyGauges(theme)
@@ -57,46 +52,29 @@ class SupplyView(PictureFrame):
         self.copy_button.setToolTip(_("Copy the plan as Markdown"))
         self.copy_button.clicked.connect(self._copy)
         self._lay_out()
-        self.form.keep(draws.typed)
         self.form.changed.connect(self._typed)
         draws.known.connect(self._known)
         draws.failed.connect(self._failed)
         self._show()
 
     def _lay_out(self) -> None:
-        self._left = _scrolled(self.form)
-        right = QVBoxLayout()
-        right.setSpacing(4)
-        right.addWidget(self.headline)
-        right.addWidget(self.said)
-        right.addWidget(self.picture)
-        right.addWidget(WholeRows(self.table, LEAST_ROWS), 1)
-        right.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignRight)
         inside = QWidget()
         inside.setProperty("role", "clear")
-        self._columns = columns = QBoxLayout(QBoxLayout.Direction.LeftToRight, inside)
-        columns.setContentsMargins(10, 4, 10, 6)
-        columns.setSpacing(10)
-        columns.addWidget(self._left)
-        columns.addLayout(right, 1)
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(10, 4, 10, 6)
+        column.setSpacing(4)
+        column.addWidget(self.headline)
+        column.addWidget(self.said)
+        column.addWidget(self.picture)
+        column.addWidget(WholeRows(self.table, LEAST_ROWS), 1)
+        column.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignRight)
         self.set_picture(_scrolled(inside))
-        self._fit()
-
-    def _fit(self) -> None:
-        """The form beside the picture, or below it where both have no room beside each other."""
-        wide = self.width() >= BESIDE
-        ways = QBoxLayout.Direction
-        self._columns.setDirection(ways.LeftToRight if wide else ways.BottomToTop)
-        self._left.setFixedWidth(FORM) if wide else self._left.setMaximumWidth(QWIDGETSIZE_MAX)
-        self._left.setMinimumHeight(0 if wide else self.form.sizeHint().height())
-        self._left.setMinimumWidth(FORM)
-        for column, least in (SUBJECT, HOW):
-            self.table.setColumnHidden(column, self.width() - FORM < least)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what has no room."""
         super().resizeEvent(event)
-        self._fit()
+        for column, least in (SUBJECT, HOW):
+            self.table.setColumnHidden(column, self.width() < least)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look what the card has drawn since."""

@@ -15,6 +15,8 @@ from gputuner.gui.theme import TEXT_SMALL, Theme
 
 ROW, GROUP = 26, 28
 """Height of a row and of a group's heading in pixels."""
+DENSE = 0.85
+"""Height of rows that stand close, of ``ROW``."""
 EDGE, GAP = 12, 10
 """Pixels at the edges and between columns."""
 SIGN = 14
@@ -69,8 +71,11 @@ class Bars(QWidget):
     Notes are never given up: names are cut first (hovering tells them), then bars become narrow.
     """
 
-    def __init__(self, theme: Theme, *, keyed: bool = False, mark: str = "") -> None:
-        """Nothing yet; ``keyed``: a key of the marks stands above the bars, ``mark``: what a triangle means there."""
+    def __init__(self, theme: Theme, *, keyed: bool = False, mark: str = "", dense: bool = False) -> None:
+        """Nothing yet; ``keyed``: a key of the marks stands above the bars, ``mark``: what a triangle means there.
+
+        ``dense``: rows stand close where there is little room (bars without brackets below them).
+        """
         super().__init__()
         self._theme = theme
         self._keyed = keyed
@@ -78,7 +83,7 @@ class Bars(QWidget):
         self._groups: tuple[BarGroup, ...] = ()
         self._marked: frozenset[str] = frozenset()
         self._at = 0
-        self._stretch = 1.0
+        self._stretch = self._least = DENSE if dense else 1.0
         self._font = painted(TEXT_SMALL)
         self._marks, self._key = BarMarks(theme), BarKey(theme, mark)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -149,8 +154,8 @@ class Bars(QWidget):
 
     def sizeHint(self) -> QSize:
         """Room for all rows."""
-        rows = sum(GROUP + ROW * len(group.rows) for group in self._groups)
-        return QSize(400, 16 + int(self._head()) + rows)
+        rows = sum(GROUP + ROW * self._least * len(group.rows) for group in self._groups)
+        return QSize(400, 16 + int(self._head() + rows))
 
     def minimumSizeHint(self) -> QSize:
         """Narrow, but wide enough for values and notes."""
@@ -240,7 +245,7 @@ class Bars(QWidget):
         """Rows grow up to half as high again where there is room."""
         rows = sum(len(group.rows) for group in self._groups)
         spare = self.height() - self.sizeHint().height()
-        return 1.0 + min(0.5, max(0.0, spare / max(1, rows * ROW)))
+        return self._least + min(1.5 - self._least, max(0.0, spare / max(1, rows * ROW)))
 
     def _free(self) -> float:
         """Pixels for names and bars together: what values, signs and notes leave."""

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -20,6 +19,7 @@ from gputuner.advice.naming import names
 from gputuner.gui.try_desk import Tries
 from gputuner.gui.widgets.advice_try import AdviceTry, minus, shown_of
 from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.pane import Pane
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
 from gputuner.model.advice import Advice, Question
@@ -168,7 +168,7 @@ class QuestionCard(QFrame):
         layout.addLayout(row)
 
 
-class AdviceColumn(QScrollArea):
+class AdviceColumn(Pane):
     """Cards for advice and questions, best first."""
 
     evidence_wanted = Signal(object)
@@ -181,16 +181,13 @@ class AdviceColumn(QScrollArea):
     """Show the session (path) with the trials of a try."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.setWidgetResizable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName(_("advice"))
-        self.cards: list[AdviceCard] = []
         page = QWidget()
         page.setProperty("role", "page")
+        super().__init__(page)
+        self.setAccessibleName(_("advice"))
+        self.cards: list[AdviceCard] = []
         self._column = QVBoxLayout(page)
-        self._column.setContentsMargins(0, 0, 4, 0)
+        self._column.setContentsMargins(0, 0, 1, 0)
         self._column.setSpacing(8)
         self._content = QWidget()
         self._column.addWidget(self._content)

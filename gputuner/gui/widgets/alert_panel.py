@@ -18,7 +18,7 @@ from gputuner.language.words import _
 from gputuner.model.errors import GputunerError
 
 WIDTH = 568
-TOP, EDGE = 52, 12
+TOP, EDGE = 62, 12
 
 
 class AlertPanel(QFrame):

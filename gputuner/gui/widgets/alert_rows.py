@@ -15,7 +15,7 @@ from gputuner.language.words import _
 from gputuner.model.alerts import HELD, HOLD_S, KINDS, AlertKind, AlertRule
 
 SUFFIXES = {"degC": " °C", "s": " s"}
-BOX_WIDTH = 96
+BOX_WIDTH = 104
 SHOWN = "shown"
 """Property of a box: what it showed of the rule."""
 OWN = "own"

@@ -11,6 +11,7 @@ from gputuner.gui.fonts import tabular
 from gputuner.gui.ports import BenchmarkEntry
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
+from gputuner.gui.widgets.fold import CLOSED, OPEN
 from gputuner.gui.widgets.labels import Elided, label
 from gputuner.language import benchmarks
 from gputuner.language.numbers import clock
@@ -175,7 +176,7 @@ class BenchGroup(QWidget):
         """Show or hide the benchmarks of the group."""
         self.unfolded = open_
         self._inside.setVisible(open_)
-        self._fold.setText("▾" if open_ else "▸")
+        self._fold.setText(OPEN if open_ else CLOSED)
 
     def tick(self, names: set[str], *, full: bool) -> None:
         """Tick these of its benchmarks and no others."""

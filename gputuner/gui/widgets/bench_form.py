@@ -41,7 +41,6 @@ class BenchForm(Form):
         self.suites[False].setChecked(True)
         self._count = Elided()
         self.minutes = DecimalBox()
-        self.minutes.lineEdit().setTextMargins(6, 0, 0, 0)
         self.minutes.setDecimals(1)
         self.minutes.setRange(0.0, MINUTES_MOST)
         self.minutes.setSpecialValueText(_("as long as it takes"))

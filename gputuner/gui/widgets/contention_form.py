@@ -196,6 +196,7 @@ def _words(entry: "Field[Any]") -> FieldWords:
             return FieldWords(
                 name=_("With an idle partner"),
                 why=_("A check of the method itself: beside a job that does nothing no slowdown must come out."),
+                rare=True,
             )
         case "fixed_batch":
             return FieldWords(
@@ -204,6 +205,7 @@ def _words(entry: "Field[Any]") -> FieldWords:
                     "Sharing is compared with each job alone at its own best batch. Tick this where the batch must not "
                     "change: then with one after the other."
                 ),
+                rare=True,
             )
         case "minutes":
             return replace(field_words(entry), note="")

@@ -96,7 +96,6 @@ class RoomBox(DecimalBox):
     def __init__(self) -> None:
         super().__init__()
         low, high = ROOM_C
-        self.lineEdit().setTextMargins(6, 0, 0, 0)
         self.setDecimals(1)
         self.setRange(low - 1.0, high)
         self.setSuffix(" °C")

@@ -20,6 +20,8 @@ WIDE, HIGH = 3.5, 3.5
 """Half the width and the height of an arrow in pixels."""
 ARROW_ROOM = 20
 """Pixels at the right end of a box for choosing."""
+INSET = 7
+"""Pixels that the words of a box to count in stand from its edge, so that they begin where those of other fields do."""
 LEAST_CHARACTERS = 10
 """A box for choosing that shrinks may become as narrow as this many characters."""
 
@@ -62,6 +64,10 @@ class ChoiceBox(QComboBox):
 class WholeBox(QSpinBox):
     """A box for a whole number."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.lineEdit().setTextMargins(INSET, 0, 0, 0)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint it as styled, and the arrows over it."""
         super().paintEvent(event)
@@ -72,6 +78,10 @@ class WholeBox(QSpinBox):
 
 class DecimalBox(QDoubleSpinBox):
     """A box for a number with decimals."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lineEdit().setTextMargins(INSET, 0, 0, 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint it as styled, and the arrows over it."""

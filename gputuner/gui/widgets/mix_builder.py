@@ -129,8 +129,6 @@ class JobRow(QFrame):
             grid.addWidget(control, row, column)
         for column in (0, 1):
             grid.setColumnStretch(column, 1)
-        for box in (self.batch, self.percent):
-            box.lineEdit().setTextMargins(6, 0, 0, 0)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 6, 8)
         layout.setSpacing(4)

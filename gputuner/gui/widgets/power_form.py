@@ -69,9 +69,7 @@ class PowerForm(SpecForm):
             self.column.insertWidget(place, widget)
         self.column.insertSpacing(len(top), 6)
         for name, box in ((_("Price of a kWh"), self.price), (_("Hours a year at work"), self.hours)):
-            self.column.addWidget(label(name, "muted"))
-            self.column.addWidget(box)
-            self.column.addSpacing(6)
+            self.put_rare(box, name)
             box.valueChanged.connect(lambda _value: self.changed.emit())
         self.job.changed.connect(self.changed)
         self.up_to.valueChanged.connect(lambda _value: self.changed.emit())
@@ -132,7 +130,6 @@ class PowerForm(SpecForm):
 def _optional(step: float, decimals: int, untold: str) -> DecimalBox:
     """A number that need not be told: 0 stands for that, in the words ``untold``."""
     box = DecimalBox()
-    box.lineEdit().setTextMargins(6, 0, 0, 0)
     box.setDecimals(decimals)
     box.setSingleStep(step)
     box.setSpecialValueText(untold)
@@ -156,6 +153,7 @@ def _words(entry: "Field[Any]") -> FieldWords:
                 name=_("Rights"),
                 why=_("Setting needs root's rights: from the service, or asked for by pkexec with its own window."),
                 choices=((_("what there is"), "auto"), (_("pkexec asks"), "pkexec")),
+                rare=True,
             )
         case "minutes":
             return replace(field_words(entry), note="", low=LEAST_MINUTES, high=MOST_MINUTES)

@@ -75,6 +75,9 @@ class QueueFields(QWidget):
         self.reboot.shrink()
         for words, policy in ((_("stays ended"), OnReboot.STOP), (_("runs again"), OnReboot.RERUN)):
             self.reboot.addItem(words, policy)
+        self.like = ChoiceBox()
+        self.like.shrink()
+        self.like.addItem(_("no session"), "")
         self.alone = CheckBox(theme, _("No other job beside it"))
         self.share = CheckBox(theme, _("Beside unmeasured jobs too"))
         self.only: dict[str, CardBox] = {}
@@ -83,7 +86,10 @@ class QueueFields(QWidget):
         self._only_words = label(_("Only on these cards"), "muted")
         self._only_boxes = QVBoxLayout()
         self._only_boxes.setSpacing(2)
+        self._kept_like = ""
         self._lay_out()
+        self.like.currentIndexChanged.connect(lambda _index: self._fit_memory())
+        self.memory.valueChanged.connect(lambda _value: self._fit_memory())
         self.alone.toggled.connect(lambda on: self.share.setChecked(self.share.isChecked() and not on))
         self.share.toggled.connect(lambda on: self.alone.setChecked(self.alone.isChecked() and not on))
 
@@ -115,6 +121,10 @@ class QueueFields(QWidget):
             row, column = 2 * (number // 2), number % 2
             grid.addWidget(label(words, "muted"), row, column)
             grid.addWidget(control, row + 1, column)
+        self.like.setToolTip(_("It needs the memory that this session measured."))
+        self.like.setAccessibleName(_("Memory as in session"))
+        grid.addWidget(label(_("Memory as in session"), "muted"), grid.rowCount(), 0, 1, 2)
+        grid.addWidget(self.like, grid.rowCount(), 0, 1, 2)
         layout.addLayout(grid)
         self._only_words.setToolTip(_("None ticked: any card may take it."))
         layout.addWidget(self._only_words)
@@ -176,6 +186,30 @@ class QueueFields(QWidget):
             self._only_boxes.addWidget(box)
         self._only_words.setVisible(bool(self.only))
 
+    def offer_sessions(self, sessions: Sequence[tuple[str, str]]) -> None:
+        """Stored sessions (id and words) whose memory the job may be like; the choice stays."""
+        if [self.like.itemData(place) for place in range(1, self.like.count())] == [name for name, _words in sessions]:
+            return
+        chosen = self.like_session or self._kept_like
+        self.like.blockSignals(True)
+        while self.like.count() > 1:
+            self.like.removeItem(1)
+        for name, words in sessions:
+            self.like.addItem(words, name)
+        self.like.setCurrentIndex(max(0, self.like.findData(chosen)))
+        self.like.blockSignals(False)
+        self._fit_memory()
+
+    @property
+    def like_session(self) -> str:
+        """Id of the session whose memory it needs; "": none is named."""
+        return str(self.like.currentData() or "")
+
+    def _fit_memory(self) -> None:
+        """Its memory is typed, or that of a session; not both."""
+        self.memory.setEnabled(not self.like_session)
+        self.like.setEnabled(bool(self.like_session) or not self.memory.value())
+
     @property
     def pinned(self) -> tuple[str, ...]:
         """UUIDs of the ticked cards."""
@@ -187,7 +221,7 @@ class QueueFields(QWidget):
         Raises:
             FieldProblem: something typed cannot be read.
         """
-        memory = self.memory.value()
+        memory = 0.0 if self.like_session else self.memory.value()
         return Request(
             command=command,
             folder=folder,
@@ -217,7 +251,8 @@ class QueueFields(QWidget):
         numbers = {name: getattr(self, name).value() for name in _NUMBERS}
         ticks = {name: getattr(self, name).isChecked() for name in _TICKS}
         words = {name: getattr(self, name).text() for name in _WORDS}
-        return {**numbers, **ticks, **words, "reboot": self.reboot.currentIndex(), "only": self.pinned}
+        kept = {"reboot": self.reboot.currentIndex(), "only": self.pinned, "like": self.like_session}
+        return {**numbers, **ticks, **words, **kept}
 
     def keep(self, kept: dict[str, object]) -> None:
         """Put that in again."""
@@ -228,6 +263,7 @@ class QueueFields(QWidget):
         for name in _WORDS:
             getattr(self, name).setText(kept[name])
         self.reboot.setCurrentIndex(int(str(kept["reboot"])))
+        self._kept_like = str(kept["like"])
         only = kept["only"]
         self._ticked = tuple(map(str, only)) if isinstance(only, tuple) else ()
 
@@ -250,12 +286,10 @@ def _decimal(most: float, decimals: int, unit: str) -> DecimalBox:
     box.setRange(0.0, most)
     box.setDecimals(decimals)
     box.setSuffix(f" {unit}")
-    box.lineEdit().setTextMargins(6, 0, 0, 0)
     return box
 
 
 def _whole(low: int, high: int) -> WholeBox:
     box = WholeBox()
     box.setRange(low, high)
-    box.lineEdit().setTextMargins(6, 0, 0, 0)
     return box

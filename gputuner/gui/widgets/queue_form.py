@@ -5,11 +5,12 @@ import shlex
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFileDialog, QFrame, QLineEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton
 
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.labels import label
 from gputuner.gui.widgets.open_file import ask_folder
+from gputuner.gui.widgets.pane import PaneCard
 from gputuner.gui.widgets.queue_fields import FieldProblem, QueueFields
 from gputuner.language import sentences
 from gputuner.language.words import _
@@ -17,7 +18,7 @@ from gputuner.model.errors import GputunerError, UsageError
 from gputuner.model.jobs import Request
 
 
-class QueueForm(QFrame):
+class QueueForm(PaneCard):
     """A line to type as in a terminal (no shell reads it), and what it needs; what is not known is learned."""
 
     wanted = Signal(object)
@@ -25,7 +26,6 @@ class QueueForm(QFrame):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setProperty("role", "card")
         self.line = QLineEdit()
         self.line.setPlaceholderText("python train.py --epochs 3")
         self.line.setAccessibleName(_("command"))
@@ -51,8 +51,7 @@ class QueueForm(QFrame):
         self.say("", "")
 
     def _lay_out(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(14, 10, 14, 10)
+        layout = self.column
         layout.setSpacing(3)
         layout.addWidget(label(_("Add a job"), "heading"))
         layout.addSpacing(2)

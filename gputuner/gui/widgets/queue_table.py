@@ -37,6 +37,7 @@ class QueueTable(Table):
 
     moved = Signal(int, object, object)
     """A job's id, and the id of the job that it goes before or behind (one of the two is None)."""
+    shares = False
 
     def __init__(self, theme: Theme) -> None:
         columns = [

@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout
 
 from gputuner.gui.fonts import tabular
 from gputuner.gui.icons import glyph_icon
@@ -12,6 +13,9 @@ from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.bar import Bar
 from gputuner.gui.widgets.labels import Elided, label
 from gputuner.language.words import _
+
+ABOUT = 0.36
+"""Part of the bar's width that what the run is of may have."""
 
 
 class RunBar(QFrame):
@@ -31,6 +35,7 @@ class RunBar(QFrame):
         self._running = False
         self._said = ""
         self._about = Elided()
+        self._about.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
         self._step = Elided("", "small")
         self._left = label("", "muted")
         tabular(self._left)
@@ -57,8 +62,8 @@ class RunBar(QFrame):
         layout.setContentsMargins(16, 8, 12, 8)
         layout.setSpacing(12)
         layout.addWidget(label(title, "title"))
-        layout.addWidget(self._about, 2)
-        layout.addLayout(middle, 5)
+        layout.addWidget(self._about)
+        layout.addLayout(middle, 1)
         layout.addWidget(self.open_button)
         layout.addWidget(self.button)
         self.show_idle("", "", enabled=True)
@@ -97,7 +102,7 @@ class RunBar(QFrame):
     def show_idle(self, about: str, words: str, enabled: bool, done: float = 0.0, why: str = "") -> None:
         """Nothing runs; ``why``: what keeps a run from starting."""
         self._running = False
-        self._about.show_text(about)
+        self._tell_about(about)
         self._step.show_text(words)
         self._left.setText("")
         self._bar.show_fraction(done)
@@ -111,7 +116,7 @@ class RunBar(QFrame):
     def show_running(self, about: str, words: str, left: str, done: float, stopping: bool) -> None:
         """A run is under way, ``done`` 0–1."""
         self._running = True
-        self._about.show_text(about)
+        self._tell_about(about)
         self._step.show_text(words)
         self._left.setText(left)
         self._bar.show_fraction(done)
@@ -121,6 +126,16 @@ class RunBar(QFrame):
         self.button.setToolTip(_("Stop and keep what was measured (Ctrl+.)"))
         self.button.setEnabled(not stopping)
         self._repolish()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What the run is of is told whole while it leaves room for the rest."""
+        super().resizeEvent(event)
+        self._tell_about(self._about.whole)
+
+    def _tell_about(self, about: str) -> None:
+        self._about.show_text(about)
+        wanted = self._about.fontMetrics().horizontalAdvance(about) + 2
+        self._about.setFixedWidth(min(wanted, int(ABOUT * self.width())))
 
     def _repolish(self) -> None:
         self.button.style().unpolish(self.button)

@@ -22,6 +22,7 @@ from gputuner.gui.field_words import FieldWords, field_words
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.entry_boxes import ChoiceBox, DecimalBox, WholeBox
+from gputuner.gui.widgets.fold import Fold
 from gputuner.gui.widgets.labels import label
 from gputuner.model.errors import GputunerError
 
@@ -71,7 +72,7 @@ class Form(QWidget):
 
 
 class SpecForm(Form):
-    """One control per field."""
+    """One control per field; those rarely needed stand in a fold at its end."""
 
     def __init__(
         self, theme: Theme, spec_type: type[object], words_of: "Callable[[Field[Any]], FieldWords]" = field_words
@@ -79,9 +80,11 @@ class SpecForm(Form):
         super().__init__(spec_type)
         self._theme = theme
         self.controls: dict[str, QWidget] = {}
-        self.column = layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(2)
+        self.more = Fold()
+        self._rare: list[tuple[QWidget, object]] = []
         hints = typing.get_type_hints(spec_type)
         for entry in fields(spec_type):  # type: ignore[arg-type]
             words = words_of(entry)
@@ -91,12 +94,32 @@ class SpecForm(Form):
             control.setToolTip(words.why)
             control.setAccessibleName(words.name)
             self.controls[entry.name] = control
-            if not isinstance(control, QCheckBox):
-                layout.addWidget(label(words.name, "muted"))
-            layout.addWidget(control)
-            if words.note:
-                layout.addWidget(label(words.note, "muted", wrap=True))
-            layout.addSpacing(6)
+            self._put(control, words.name, words.note, rare=words.rare)
+        self.column.addWidget(self.more)
+        self.changed.connect(self._tell_more)
+        self._tell_more()
+
+    def _put(self, control: QWidget, name: str, note: str = "", *, rare: bool) -> None:
+        """Add a control with its name above and a note below, to the column or to the fold."""
+        column = self.more.column if rare else self.column
+        if not isinstance(control, QCheckBox):
+            column.addWidget(label(name, "muted"))
+        column.addWidget(control)
+        if note:
+            column.addWidget(label(note, "muted", wrap=True))
+        column.addSpacing(6)
+        if rare:
+            self._rare.append((control, _value(control)))
+
+    def put_rare(self, control: QWidget, name: str) -> None:
+        """Add a control of its own to the fold, with what it says as its usual value."""
+        self._put(control, name, rare=True)
+        self._tell_more()
+
+    def _tell_more(self) -> None:
+        """The fold says how much in it is not as usual."""
+        self.more.setVisible(bool(self._rare))
+        self.more.tell_set(sum(_value(control) != usual for control, usual in self._rare))
 
     def values(self) -> dict[str, object]:
         """The values by field name."""
@@ -107,6 +130,7 @@ class SpecForm(Form):
         for name, value in values.items():
             if name in self.controls:
                 _set(self.controls[name], value)
+        self._tell_more()
 
     def _control(self, entry: "Field[Any]", hint: object, words: FieldWords) -> QWidget:
         default = entry.default if entry.default is not MISSING else None
@@ -126,7 +150,6 @@ class SpecForm(Form):
             return check
         if hint is int:
             whole = WholeBox()
-            whole.lineEdit().setTextMargins(6, 0, 0, 0)
             whole.setRange(int(words.low), int(words.high))
             whole.setValue(int(default or 0))
             whole.setSuffix(f" {words.unit}" if words.unit else "")
@@ -136,7 +159,6 @@ class SpecForm(Form):
             return whole
         if hint is float:
             real = DecimalBox()
-            real.lineEdit().setTextMargins(6, 0, 0, 0)
             real.setDecimals(words.decimals)
             real.setRange(words.low, words.high)
             real.setSingleStep(words.step)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from gputuner.analysis.supply import RANGES, Wishes
 from gputuner.gui.widgets.entry_boxes import DecimalBox, WholeBox
+from gputuner.gui.widgets.fold import Fold
 from gputuner.gui.widgets.labels import label
 from gputuner.language.words import _
 
@@ -59,8 +60,9 @@ class SupplyForm(QWidget):
         super().__init__()
         self.setProperty("role", "clear")
         self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 6, 0)
-        self.column.setSpacing(1)
+        self.column.setContentsMargins(0, 0, 0, 0)
+        self.column.setSpacing(2)
+        self.more = Fold()
         self._boxes: list[WholeBox | DecimalBox] = []
         low, high = RANGES["cards"]
         self.cards = WholeBox()
@@ -69,26 +71,31 @@ class SupplyForm(QWidget):
         self.watts = self._open("watts", "W", _("as measured"))
         self._add(self.watts, _("Watts of each"), _("Instead of what its stored sessions, its limit or its sheet say."))
         self.cpu = self._open("cpu_w", "W", _("usual"))
-        self._add(self.cpu, _("Processor"), _("Watts of the processor under load."))
+        self._add(self.cpu, _("Processor"), _("Watts of the processor under load."), rare=True)
         self.rest = self._open("rest_w", "W", _("usual"))
-        self._add(self.rest, _("Everything else"), _("Watts of board, memory, disks and fans."))
+        self._add(self.rest, _("Everything else"), _("Watts of board, memory, disks and fans."), rare=True)
         self.psu = self._open("psu_w", "W", _("what is needed"))
         self._add(self.psu, _("Power supply"), _("Rating of the power supply that is there."))
         self.efficiency = OpenBox(50, 100, UNTOLD["efficiency"], "%", _("80 PLUS Gold"))
-        self._add(self.efficiency, _("Its efficiency"), _("At the load that it has; its sheet tells."))
+        self._add(self.efficiency, _("Its efficiency"), _("At the load that it has; its sheet tells."), rare=True)
         self.volts = self._real("circuit_volts", 230.0, "V")
         self._add(self.volts, _("Outlet"), _("Of the outlet: 230, 120, 100 …"))
         self.amps = self._real("circuit_amps", 16.0, "A")
         self._add(self.amps, _("Breaker"), _("Rating of the circuit's breaker."))
         self.air = self._real("air_rise_k", 10.0, "K")
-        self._add(self.air, _("Air may warm by"), _("Degrees that the air may warm on its way through."))
+        why = _("Degrees that the air may warm on its way through.")
+        self._add(self.air, _("Air may warm by"), why, rare=True)
         self.coolant = self._real("coolant_rise_k", 10.0, "K")
-        self._add(self.coolant, _("Coolant above air"), _("Degrees that the coolant may be above the air."))
+        why = _("Degrees that the coolant may be above the air.")
+        self._add(self.coolant, _("Coolant above air"), why, rare=True)
         self.hours = self._real("hours_per_day", 24.0, "h")
-        self._add(self.hours, _("Hours a day"), _("Hours a day that the machine works."))
-        self.price = OpenBox(0.01, RANGES["price"][1], UNTOLD["price"], "", _("not told"), decimals=2)
-        self._add(self.price, _("Price of a kWh"), _("What a kWh costs, in your currency."))
-        self.column.addStretch(1)
+        self._add(self.hours, _("Hours a day"), _("Hours a day that the machine works."), rare=True)
+        self.price = OpenBox(0.01, RANGES["price"][1], UNTOLD["price"], "", _("not told"), decimals=3)
+        self.price.setSingleStep(0.01)
+        self._add(self.price, _("Price of a kWh"), _("What a kWh costs, in your currency."), rare=True)
+        self.column.addWidget(self.more)
+        self._usual = self.kept
+        self.changed.connect(self._tell_more)
 
     def _open(self, name: str, unit: str, untold: str) -> OpenBox:
         low, high = RANGES[name]
@@ -103,17 +110,22 @@ class SupplyForm(QWidget):
         box.setSuffix(f" {unit}")
         return box
 
-    def _add(self, box: WholeBox | DecimalBox, name: str, why: str) -> None:
+    def _add(self, box: WholeBox | DecimalBox, name: str, why: str, *, rare: bool = False) -> None:
+        column = self.more.column if rare else self.column
         self._boxes.append(box)
         box.setAccessibleName(name)
         box.setToolTip(why)
-        box.lineEdit().setTextMargins(4, 0, 0, 0)
         box.setMinimumWidth(1)
         tell: Callable[[object], None] = lambda _value: self.changed.emit()  # noqa: E731
         box.valueChanged.connect(tell)
-        self.column.addWidget(label(name, "muted"))
-        self.column.addWidget(box)
-        self.column.addSpacing(4)
+        column.addWidget(label(name, "muted"))
+        column.addWidget(box)
+        column.addSpacing(6)
+
+    def _tell_more(self) -> None:
+        """The fold says how much in it is not as usual."""
+        told = zip(self._boxes, self._usual, strict=True)
+        self.more.tell_set(sum(self.more.isAncestorOf(box) and box.value() != usual for box, usual in told))
 
     @property
     def kept(self) -> tuple[float, ...]:
@@ -127,6 +139,7 @@ class SupplyForm(QWidget):
                 box.setValue(int(value))
             else:
                 box.setValue(value)
+        self._tell_more()
 
     @property
     def wishes(self) -> Wishes:

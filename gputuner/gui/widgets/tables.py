@@ -3,13 +3,28 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QToolTip,
+    QWidget,
+)
 
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme
+from gputuner.gui.widgets.column_widths import Need, shared
+
+BESIDE = 18
+"""Pixels of a cell beside its text."""
+MOST = 0.9
+"""Part of the names in an open column that others make room for: a few very long ones do not cost all the others."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -26,11 +41,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: heading, width in characters (0: what is left), figures to the right."""
+    """One column: heading, usual width in characters (0: what is left), figures to the right."""
 
     title: str
     width: int
     right: bool = False
+    firm: bool = False
+    """Its words are never cut for others' sake; figures to the right are firm too."""
 
 
 class Rows(QAbstractTableModel):
@@ -81,7 +98,7 @@ class Rows(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         """Headings."""
         if orientation is Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
+            if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
                 return self.columns[section].title
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 side = Qt.AlignmentFlag.AlignRight if self.columns[section].right else Qt.AlignmentFlag.AlignLeft
@@ -89,8 +106,25 @@ class Rows(QAbstractTableModel):
         return None
 
 
+class _Hints(QStyledItemDelegate):
+    """Hovering over a cell whose words are cut tells all of them, before what it tells anyway."""
+
+    def helpEvent(
+        self, event: QHelpEvent, view: QAbstractItemView, option: QStyleOptionViewItem, index: _Index
+    ) -> bool:
+        """Tell the words."""
+        rows = index.model()
+        if not isinstance(rows, Rows) or not isinstance(view, Table):
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), view.hint(index.row(), index.column()), view)
+        return True
+
+
 class Table(QTableView):
-    """A quiet read-only table."""
+    """A quiet read-only table. Its columns share the width by what their words need."""
+
+    shares = True
+    """Whether it sets the widths of its columns itself."""
 
     def __init__(
         self, theme: Theme, columns: Sequence[Column], name: str, row_height: int = 24, rows: Rows | None = None
@@ -99,6 +133,8 @@ class Table(QTableView):
         super().__init__()
         self.rows = rows or Rows(theme, columns)
         self._wanted: tuple[str, bool] | None = None
+        self._widest: dict[int, int] = {}
+        self._known: frozenset[str] = frozenset()
         self.verticalScrollBar().actionTriggered.connect(self._let_go)
         self.setModel(self.rows)
         self.setAccessibleName(name)
@@ -118,17 +154,76 @@ class Table(QTableView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabKeyNavigation(False)
+        self.setItemDelegate(_Hints(self))
+        self._characters = [column.width for column in columns]
         for number, column in enumerate(columns):
+            mode = QHeaderView.ResizeMode
+            header.setSectionResizeMode(number, mode.Fixed if self.shares or column.width else mode.Stretch)
             if column.width:
-                header.setSectionResizeMode(number, QHeaderView.ResizeMode.Fixed)
-                self.set_characters(number, column.width)
-            else:
-                header.setSectionResizeMode(number, QHeaderView.ResizeMode.Stretch)
+                self.setColumnWidth(number, self._usual(number))
+        self.rows.modelReset.connect(self._measure)
+        self.rows.dataChanged.connect(self._measure)
+
+    def _usual(self, column: int) -> int:
+        """Pixels of a column as wide as its digits, and of its padding."""
+        digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
+        return self._characters[column] * digit + 14 if self._characters[column] else 0
 
     def set_characters(self, column: int, width: int) -> None:
-        """Make a column as wide as so many digits."""
-        digit = QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance("0")
-        self.setColumnWidth(column, width * digit + 14)
+        """Make a column usually as wide as so many digits."""
+        self._characters[column] = width
+        self.setColumnWidth(column, self._usual(column))
+        self.share()
+
+    def setColumnHidden(self, column: int, hide: bool) -> None:
+        """Show or hide a column; the others share the room anew."""
+        if self.isColumnHidden(column) != hide:
+            super().setColumnHidden(column, hide)
+            self.share()
+
+    def hint(self, row: int, column: int) -> str:
+        """What hovering over a cell tells."""
+        cell = self.rows.cells[row][column]
+        cut = self._wide(cell.text) > self.columnWidth(column)
+        told = [cell.text, cell.hint] if cut and cell.text not in cell.hint else [cell.hint or cell.text]
+        return "\n".join(line for line in told if line)
+
+    def _wide(self, text: str) -> int:
+        return QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance(text) + BESIDE
+
+    def _measure(self) -> None:
+        """Note how wide the words are; while rows stay the same a column's need only grows, so that nothing jumps."""
+        metrics = QFontMetrics(painted(TEXT_SMALL))
+        keys = frozenset(self.rows.keys)
+        before = self._widest if keys & self._known else {}
+        self._known = keys
+        for number in range(len(self.rows.columns)):
+            texts = [cells[number].text for cells in self.rows.cells]
+            pixels = {text: metrics.horizontalAdvance(text) + BESIDE for text in set(texts) if text}
+            wide = sorted(pixels[text] for text in texts if text) or [0]
+            told = wide[-1] if self._characters[number] else wide[ceil(MOST * (len(wide) - 1))]
+            before[number] = max(before.get(number, 0), told)
+        self._widest = before
+        self.share()
+
+    def share(self) -> None:
+        """Give each column the width that it needs, as far as there is room."""
+        shown = [n for n in range(len(self.rows.columns)) if not self.isColumnHidden(n)]
+        if not self.shares or not shown:
+            return
+        columns = self.rows.columns
+        needs = [
+            Need(
+                self._usual(n),
+                self._widest.get(n, 0),
+                self._wide(columns[n].title),
+                firm=columns[n].right or columns[n].firm,
+            )
+            for n in shown
+        ]
+        for number, width in zip(shown, shared(needs, self.viewport().width()), strict=True):
+            if width != self.columnWidth(number):
+                self.setColumnWidth(number, width)
 
     def show_key(self, key: str, last: bool = False) -> None:
         """Scroll so that the row of ``key`` is the first (or the last) that is seen."""
@@ -141,6 +236,7 @@ class Table(QTableView):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the wanted row where it was, unless the user has scrolled since."""
         super().resizeEvent(event)
+        self.share()
         if self._wanted is not None and self._wanted[0] in self.rows.keys:
             self.show_key(*self._wanted)
 

@@ -104,6 +104,7 @@ def _words(question: str, entry: "Field[Any]") -> FieldWords:
                 why=_("Of each run; more of them tell more, and take longer."),
                 low=0,
                 high=MOST_STEPS,
+                rare=True,
                 lowest=_("as time allows"),
             )
         case "seeds":
@@ -112,6 +113,7 @@ def _words(question: str, entry: "Field[Any]") -> FieldWords:
                 why=_("Runs with different seeds: the band that they span is what a format is judged by."),
                 low=LEAST_DRAWS,
                 high=MOST_DRAWS,
+                rare=True,
             )
         case "compile":
             return FieldWords(
