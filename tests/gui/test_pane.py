@@ -8,6 +8,7 @@ from gputuner.gui.stylesheet import stylesheet
 from gputuner.gui.theme import LIGHT
 from gputuner.gui.widgets.fold import Fold
 from gputuner.gui.widgets.pane import BAR, PaneCard
+from gputuner.model.planned import Planned
 
 
 @pytest.fixture
@@ -67,3 +68,13 @@ def test_a_fold_opens_and_closes_what_stands_in_it(qtbot):
     assert fold.opener.text() == "▾ Sweep"
     fold.opener.click()
     assert not inside.isVisible()
+
+
+def test_a_plan_without_a_step_is_not_counted(open_window, invented):
+    """A processor has no cooler to measure: nothing is planned, and "0 steps, about 0 s" would say nothing."""
+    window = open_window(invented.ports([invented.cpu_card()]))
+    setup = window.experiments["cooling"].setup
+    setup.show_planned(Planned(steps=(), expected_s=0.0))
+    assert setup.plan_text == ""
+    setup.show_problem("why not")
+    assert setup.plan_text == "why not"

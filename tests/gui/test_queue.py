@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt
-from PySide6.QtGui import QDropEvent
+from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QAbstractSlider
 
 from gputuner.gui.pages.queue import QueuePage
@@ -19,6 +19,7 @@ from gputuner.gui.theme import LIGHT, Choice
 from gputuner.gui.widgets.queue_fields import GIB
 from gputuner.gui.widgets.queue_form import QueueForm
 from gputuner.gui.widgets.queue_table import QueueTable
+from gputuner.language.words import set_language
 from gputuner.model.cards import Origin
 from gputuner.model.errors import StoreError, UsageError
 from gputuner.model.jobs import (
@@ -259,12 +260,27 @@ def test_the_form_makes_the_request(qtbot):
     assert request.on_reboot is OnReboot.RERUN
     assert (request.array, request.needs.label) == ((1, 2, 3), "resnet50")
     assert (request.timeout_s, request.start_within_s) == (7200.0, 1800.0)
+    assert form.fields.more.opener.text() == "▸ More options · 7 are set"
     again = QueueForm(LIGHT)
     qtbot.addWidget(again)
     again.keep(form.kept)
+    assert again.fields.more.opener.text() == form.fields.more.opener.text()
     assert again.request() == request, "what was typed outlives another theme"
     form.clear_added()
     assert form.fields.array.text() == "", "the next job is no array by oversight"
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_nothing_of_the_form_is_cut_in_the_smallest_window(open_window, invented, language):
+    set_language(language)
+    window = open_window(invented.ports())
+    window.resize(window.minimumSize())
+    window.navigate("queue")
+    QGuiApplication.processEvents()
+    pane = window.queue.form.pane
+    assert pane.widget().width() <= pane.viewport().width()
+    share = window.queue.form.fields.share
+    assert share.accessibleName() in (share.text(), share.toolTip().split("\n")[0])
 
 
 def test_memory_is_typed_or_that_of_a_session(qtbot):
@@ -338,6 +354,7 @@ def test_what_cannot_be_read_is_named_by_its_field(qtbot, field, typed, name):
     assert name in form.problem.text()
     assert typed in form.problem.text()
     assert "--" not in form.problem.text(), "a window has fields, no options"
+    assert form.fields.more.unfolded, "the field that is named is seen"
 
 
 def test_a_job_is_kept_to_the_ticked_cards(qtbot, invented):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gputuner.gui.pages.session_detail import SessionDetail
 
 
-LIST_WIDTH, LIST_USUAL, LIST_NARROW = 416, 376, 330
+LIST_WIDTH, LIST_USUAL, LIST_NARROW = 424, 384, 330
 """Width of the list in pixels, by that of the page: what a session holds gets the rest."""
 USUAL = 1150
 """From this width of the page on (pixels) cards have room for their names in the list."""

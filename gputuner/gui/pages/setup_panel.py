@@ -192,19 +192,22 @@ class SetupPanel(PaneCard):
                 *lines[: self._most_kinds - 1],
                 ngettext("and {count} more", "and {count} more", rest).format(count=rest),
             ]
-        self._plan.setText("\n".join([head, *([note] if note else [])]))
+        self._plan.setText("\n".join(line for line in (head if count else "", note) if line))
+        self._plan.setVisible(bool(self._plan.text()))
         self._steps.setText("\n".join(lines))
         repolish(self._plan, "role", "muted")
 
     def show_words(self, words: str) -> None:
         """Say what would happen, where no dry run tells it."""
         self._plan.setText(words)
+        self._plan.show()
         self._steps.setText("")
         repolish(self._plan, "role", "muted")
 
     def show_problem(self, words: str) -> None:
         """Say why nothing would happen."""
         self._plan.setText(words)
+        self._plan.show()
         self._steps.setText("")
         repolish(self._plan, "role", "danger")
 

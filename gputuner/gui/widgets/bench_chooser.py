@@ -10,7 +10,7 @@ from gputuner.gui.bench_words import row_name
 from gputuner.gui.fonts import tabular
 from gputuner.gui.ports import BenchmarkEntry
 from gputuner.gui.theme import Theme
-from gputuner.gui.widgets.check_box import CheckBox
+from gputuner.gui.widgets.check_box import ShortCheckBox
 from gputuner.gui.widgets.fold import CLOSED, OPEN
 from gputuner.gui.widgets.labels import Elided, label
 from gputuner.language import benchmarks
@@ -31,7 +31,7 @@ class BenchChooser(QScrollArea):
         self._theme = theme
         self._full = False
         self.entries: dict[str, BenchmarkEntry] = {}
-        self.boxes: dict[str, CheckBox] = {}
+        self.boxes: dict[str, ShortCheckBox] = {}
         """By benchmark."""
         self.groups: dict[str, BenchGroup] = {}
         """By group."""
@@ -102,9 +102,9 @@ class BenchGroup(QWidget):
         self.setProperty("role", "clear")
         self._entries = list(entries)
         self.unfolded = False
-        self.boxes: dict[str, CheckBox] = {}
+        self.boxes: dict[str, ShortCheckBox] = {}
         self._times: dict[str, Elided] = {}
-        self.box = CheckBox(theme, benchmarks.group(name))
+        self.box = ShortCheckBox(theme, benchmarks.group(name))
         self.box.setProperty("small", True)
         self.box.clicked.connect(self._all_or_none)
         self._fold = QToolButton()
@@ -141,7 +141,7 @@ class BenchGroup(QWidget):
         self.unfold(False)
 
     def _row(self, theme: Theme, entry: BenchmarkEntry) -> QVBoxLayout:
-        box = CheckBox(theme, row_name(entry.name, entry.group))
+        box = ShortCheckBox(theme, row_name(entry.name, entry.group))
         box.setProperty("small", True)
         about = "\n".join((entry.name, benchmarks.about(entry.name, entry.group))).strip()
         box.setToolTip(about)

@@ -5,14 +5,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QStyle, QStyleOptionButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QVBoxLayout, QWidget
 
 from gputuner.analysis.job_entry import indices, job_ids, seconds
 from gputuner.gui.theme import Theme
-from gputuner.gui.widgets.check_box import CheckBox
+from gputuner.gui.widgets.check_box import ShortCheckBox
 from gputuner.gui.widgets.entry_boxes import ChoiceBox, DecimalBox, WholeBox
+from gputuner.gui.widgets.fold import Fold
 from gputuner.gui.widgets.labels import label
 from gputuner.language.filling import fill
 from gputuner.language.words import N_, _
@@ -33,30 +32,12 @@ _PIECES = re.compile(r"[\s,]+")
 _NUMBERS = ("memory", "cards", "minutes", "priority", "retries")
 _WORDS = ("after", "array", "timeout", "start_within", "name", "workload")
 _TICKS = ("alone", "share")
+OFTEN = 4
+"""So many of the fields are needed often; the others stand in a fold."""
 
 
 class FieldProblem(Exception):
     """What is typed in a field cannot be read; the text says in which, and how to write it."""
-
-
-class CardBox(CheckBox):
-    """A box with a card's name, shortened to the room it has; hovering tells the whole of it."""
-
-    def __init__(self, theme: Theme, name: str) -> None:
-        super().__init__(theme, name)
-        self._name = name
-        self.setMinimumWidth(1)
-        told = _("None ticked: any card may take it.")
-        self.setToolTip(f"{name}\n{told}")
-        self.setAccessibleName(name)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the name anew."""
-        super().resizeEvent(event)
-        option = QStyleOptionButton()
-        self.initStyleOption(option)
-        room = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self).width()
-        self.setText(self.fontMetrics().elidedText(self._name, Qt.TextElideMode.ElideRight, room))
 
 
 class QueueFields(QWidget):
@@ -78,15 +59,17 @@ class QueueFields(QWidget):
         self.like = ChoiceBox()
         self.like.shrink()
         self.like.addItem(_("no session"), "")
-        self.alone = CheckBox(theme, _("No other job beside it"))
-        self.share = CheckBox(theme, _("Beside unmeasured jobs too"))
-        self.only: dict[str, CardBox] = {}
+        self.alone = ShortCheckBox(theme, _("No other job beside it"))
+        self.share = ShortCheckBox(theme, _("Beside unmeasured jobs too"))
+        self.only: dict[str, ShortCheckBox] = {}
         """A box for each card, by UUID: where any is ticked, the job starts on no other."""
         self._ticked: tuple[str, ...] = ()
         self._only_words = label(_("Only on these cards"), "muted")
         self._only_boxes = QVBoxLayout()
         self._only_boxes.setSpacing(2)
         self._kept_like = ""
+        self.more = Fold()
+        self._rare: list[QWidget] = []
         self._lay_out()
         self.like.currentIndexChanged.connect(lambda _index: self._fit_memory())
         self.memory.valueChanged.connect(lambda _value: self._fit_memory())
@@ -97,11 +80,7 @@ class QueueFields(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(3)
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(3)
-        grid.setColumnStretch(0, 1)
-        grid.setColumnStretch(1, 1)
+        grid, rare = _two_columns(), _two_columns()
         self.memory.setSpecialValueText(_("learned"))
         self.minutes.setSpecialValueText(_("not known"))
         self.retries.setSpecialValueText(_("never"))
@@ -119,12 +98,17 @@ class QueueFields(QWidget):
             control.setAccessibleName(words)
             control.setMinimumWidth(1)
             row, column = 2 * (number // 2), number % 2
-            grid.addWidget(label(words, "muted"), row, column)
-            grid.addWidget(control, row + 1, column)
+            place = grid if number < OFTEN else rare
+            place.addWidget(label(words, "muted"), row, column)
+            place.addWidget(control, row + 1, column)
+            if number >= OFTEN:
+                self._rare.append(control)
         self.like.setToolTip(_("It needs the memory that this session measured."))
         self.like.setAccessibleName(_("Memory as in session"))
-        grid.addWidget(label(_("Memory as in session"), "muted"), grid.rowCount(), 0, 1, 2)
-        grid.addWidget(self.like, grid.rowCount(), 0, 1, 2)
+        rare.addWidget(label(_("Memory as in session"), "muted"), rare.rowCount(), 0, 1, 2)
+        rare.addWidget(self.like, rare.rowCount(), 0, 1, 2)
+        self._rare.append(self.like)
+        self.more.column.addLayout(rare)
         layout.addLayout(grid)
         self._only_words.setToolTip(_("None ticked: any card may take it."))
         layout.addWidget(self._only_words)
@@ -137,6 +121,18 @@ class QueueFields(QWidget):
         )
         layout.addWidget(self.alone)
         layout.addWidget(self.share)
+        layout.addWidget(self.more)
+        for control in self._rare:
+            if isinstance(control, QLineEdit):
+                control.textChanged.connect(lambda _text: self._tell_more())
+            elif isinstance(control, QComboBox):
+                control.currentIndexChanged.connect(lambda _index: self._tell_more())
+            elif isinstance(control, WholeBox):
+                control.valueChanged.connect(lambda _value: self._tell_more())
+
+    def _tell_more(self) -> None:
+        """The fold says how much in it is not as usual."""
+        self.more.tell_set(sum(map(_is_told, self._rare)))
 
     def _rows(self) -> tuple[tuple[str, QWidget, str], ...]:
         """Name, box and reason of each field, row by row."""
@@ -180,8 +176,9 @@ class QueueFields(QWidget):
         for box in self.only.values():
             self._only_boxes.removeWidget(box)
             box.deleteLater()
-        self.only = {card.uuid: CardBox(self._theme, f"{card.index} · {card.title}") for card in offered}
+        self.only = {card.uuid: ShortCheckBox(self._theme, f"{card.index} · {card.title}") for card in offered}
         for uuid, box in self.only.items():
+            box.setToolTip(_("None ticked: any card may take it."))
             box.setChecked(uuid in ticked)
             self._only_boxes.addWidget(box)
         self._only_words.setVisible(bool(self.only))
@@ -266,6 +263,28 @@ class QueueFields(QWidget):
         self._kept_like = str(kept["like"])
         only = kept["only"]
         self._ticked = tuple(map(str, only)) if isinstance(only, tuple) else ()
+
+
+def _two_columns() -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(8)
+    grid.setVerticalSpacing(3)
+    for column in (0, 1):
+        grid.setColumnStretch(column, 1)
+    return grid
+
+
+def _is_told(control: QWidget) -> bool:
+    """Whether the user said something with a control; each begins with nothing."""
+    match control:
+        case QLineEdit():
+            return bool(control.text().strip())
+        case QComboBox():
+            return control.currentIndex() > 0
+        case WholeBox():
+            return control.value() > 0
+        case _:
+            return False
 
 
 def _read(edit: QLineEdit, parse: Callable[[str], _Read]) -> _Read | None:

@@ -91,7 +91,8 @@ class QueueForm(PaneCard):
         except GputunerError as err:
             self.say(sentences.error(err), "")
             return
-        except FieldProblem as err:
+        except FieldProblem as err:  # it is of a field that stands in the fold
+            self.fields.more.unfold(True)
             self.say(str(err), "")
             return
         self.say("", "")

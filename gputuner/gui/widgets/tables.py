@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetrics, QFontMetricsF, QHelpEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -189,17 +189,17 @@ class Table(QTableView):
         return "\n".join(line for line in told if line)
 
     def _wide(self, text: str) -> int:
-        return QFontMetrics(painted(TEXT_SMALL)).horizontalAdvance(text) + BESIDE
+        return ceil(QFontMetricsF(painted(TEXT_SMALL)).horizontalAdvance(text)) + BESIDE
 
     def _measure(self) -> None:
         """Note how wide the words are; while rows stay the same a column's need only grows, so that nothing jumps."""
-        metrics = QFontMetrics(painted(TEXT_SMALL))
+        metrics = QFontMetricsF(painted(TEXT_SMALL))
         keys = frozenset(self.rows.keys)
         before = self._widest if keys & self._known else {}
         self._known = keys
         for number in range(len(self.rows.columns)):
             texts = [cells[number].text for cells in self.rows.cells]
-            pixels = {text: metrics.horizontalAdvance(text) + BESIDE for text in set(texts) if text}
+            pixels = {text: ceil(metrics.horizontalAdvance(text)) + BESIDE for text in set(texts) if text}
             wide = sorted(pixels[text] for text in texts if text) or [0]
             told = wide[-1] if self._characters[number] else wide[ceil(MOST * (len(wide) - 1))]
             before[number] = max(before.get(number, 0), told)
