@@ -20,9 +20,10 @@ REACHED = 0.92
 BUS_BITS = (64, 96, 128, 160, 192, 256, 320, 352, 384, 448, 512, 1024, 2048, 3072, 4096, 5120, 6144, 8192)
 POWER_LOW, POWER_HIGH = 0.6, 1.45
 """Default limit over the sheet's: laptop-like down to well overclocked boards of the same name."""
-L2_LOW, L2_HIGH = 0.6, 1.3
+L2_LOW, L2_HIGH = 0.6, 2.1
+"""Footprint of the step of latency over the sheet's L2 (see ``latency_levels.cache_step_bytes``)."""
 L2_TOLD_LOW, L2_TOLD_HIGH = 0.7, 1.25
-"""What the CUDA driver tells over the sheet's: an RTX 3060 tells 2.25 MiB of 3, an H200 60 where some sheets have 50."""
+"""What the CUDA driver tells over the sheet's: an RTX 3060 2.25 MiB of 3, an H200 60 where some sheets have 50."""
 HARD = ("capability", "sm_count", "memory_real", "bus_width")
 """Checks that a new label cannot pass."""
 

@@ -8,6 +8,7 @@ Beyond DRAM's plateau the latency rises again where the translation buffers no l
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 BAND = 0.06
 """Highest over lowest latency of a plateau, less one."""
@@ -67,6 +68,28 @@ def levels(curve: Curve, l2_bytes: int) -> Levels:
     named = _named(plateaus, points, l2_bytes)
     dram = next((v for v in named if v.name == "dram"), None)
     return Levels(levels=tuple(named), tlb_reach_bytes=_tlb_reach(points, dram) if dram else None)
+
+
+def cache_step_bytes(curve: Curve, l2_bytes: int) -> float | None:
+    """The footprint at which an access takes the mean of the L2's own latency and DRAM's; None: no L2 is seen.
+
+    Where lines are replaced at random an access of a footprint f finds its line with probability L2 / f: at most twice
+    the L2. Somewhat below the L2 where that is divided and its far half is slower (an H200: 51 of 60 MiB); where the
+    near plateau ends says less (25 MiB there).
+
+    Args:
+        curve: footprints in bytes with the latency of an access in seconds; the largest several times the L2.
+        l2_bytes: size of the L2 as told; 0: not known.
+    """
+    points = sorted(curve)
+    near = next((v for v in levels(points, l2_bytes).levels if v.name in ("l2", "l2_near")), None)
+    if near is None or points[-1][1] <= near.latency_s * (1 + SAME):
+        return None
+    middle = (near.latency_s + points[-1][1]) / 2
+    for (size, latency), (larger, higher) in pairwise(points):
+        if size >= near.most_bytes and latency < middle <= higher:
+            return size + (larger - size) * (middle - latency) / (higher - latency)
+    return None
 
 
 def _plateaus(latencies: Sequence[float]) -> list[tuple[int, int]]:

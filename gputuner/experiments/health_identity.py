@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from gputuner.analysis.identity import CardSeen, identify
-from gputuner.analysis.latency_levels import levels
+from gputuner.analysis.latency_levels import cache_step_bytes
 from gputuner.catalog.facts import CardFacts
 from gputuner.experiments.course import Course
 from gputuner.experiments.health_points import identity_points
@@ -111,7 +111,7 @@ def _l2_bytes(course: Course) -> float | None:
 
 
 def _l2_step(course: Course) -> Generator[Step, StepResult, float | None]:
-    """The largest footprint whose accesses still take as long as those of the L2, in bytes; None: not seen."""
+    """The footprint from which accesses are DRAM's rather than the L2's, in bytes; None: not seen."""
     l2 = _l2_bytes(course)
     if not l2:
         return None
@@ -128,5 +128,4 @@ def _l2_step(course: Course) -> Generator[Step, StepResult, float | None]:
     if not isinstance(result, Done) or not result.trials:
         return None  # our kernels do not run here, or the latencies could not be told: the check is left out
     curve = [(int(part.params["bytes"]), median(part.iteration_s)) for part in result.trials[0].parts]
-    cached = [level for level in levels(curve, 0).levels if level.name.startswith("l2")]
-    return float(cached[-1].most_bytes) if cached else None
+    return cache_step_bytes(curve, int(l2))

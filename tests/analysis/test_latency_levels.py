@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.analysis.latency_levels import levels
+from gputuner.analysis.latency_levels import cache_step_bytes, levels
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -112,6 +112,33 @@ def test_two_measurements_of_one_chip_agree():
     first, second = (levels(*curve("H100 PCIe", 0.005, seed)) for seed in (1, 2))
     for one, other in zip(first.levels, second.levels, strict=True):
         assert one.latency_s == pytest.approx(other.latency_s, rel=0.02)
+
+
+H200_NS = {  # a chase on a card, MiB → ns
+    0.063: 16.3, 0.125: 16.3, 0.198: 16.3, 0.25: 47.6, 0.5: 122.7, 0.793: 133.6, 1.0: 137.3, 1.587: 141.6, 2.52: 141.8,
+    4.0: 141.8, 8.0: 141.9, 16.0: 141.9, 22.5: 142.0, 25.397: 142.1, 30.0: 149.3, 37.5: 194.0, 45.0: 224.1,
+    50.796: 237.7, 52.5: 240.9, 60.0: 253.9, 64.0: 212.6, 80.635: 238.4, 101.593: 258.8, 128.0: 274.2, 203.187: 296.3,
+    256.0: 332.9, 322.539: 334.0, 360.0: 334.4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [0, 60 << 20])
+def test_the_step_behind_a_divided_l2_is_found_near_its_size(told):
+    curve = [(int(mib * 2**20), ns * 1e-9) for mib, ns in H200_NS.items()]
+    assert cache_step_bytes(curve, told) == pytest.approx(51 * 2**20, rel=0.01)
+
+
+@pytest.mark.parametrize("mib", [6, 36, 72])
+def test_the_step_behind_an_l2_that_replaces_at_random_is_where_theory_has_it(mib):
+    """Hits with probability L2 / f: at 6 × L2 five sixths of the way to DRAM; half of that is passed at 12/7 × L2."""
+    l2 = mib * 2**20
+    sizes = [int(2 ** (14 + k / 3)) for k in range(60) if 2 ** (14 + k / 3) < 6 * l2] + [6 * l2]
+    curve = [(f, 20e-9 if f <= 2**17 else 130e-9 + 170e-9 * max(0.0, 1 - l2 / f)) for f in sizes]
+    assert cache_step_bytes(curve, l2) == pytest.approx(12 / 7 * l2, rel=0.05)
+
+
+def test_without_an_l2_there_is_no_step():
+    assert cache_step_bytes([(2**k, 100e-9) for k in range(12, 30)], 6 << 20) is None
 
 
 def test_a_curve_of_nothing_has_no_levels():

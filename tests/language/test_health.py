@@ -21,7 +21,7 @@ def told(metric, value, params, **extra):
     [
         ("bus_width", 926e9, 1008e9, ("926 GB/s", "1008 GB/s", f"{100 * BUS_LOW:.0f} to {100 * BUS_HIGH:.0f} %")),
         ("memory", 49140, 49140.0, ("48 GiB", "48 GiB", "—")),
-        ("l2_step", 64 * 2**20, 72 * 2**20, ("64 MiB", "72 MiB", "60 to 130 %")),
+        ("l2_step", 64 * 2**20, 72 * 2**20, ("64 MiB", "72 MiB", "60 to 210 %")),
         ("pcie_width", 8, 16, ("8", "16", "at most")),
         ("name", "NVIDIA A", "NVIDIA B", ("NVIDIA A", "NVIDIA B", "—")),
     ],
