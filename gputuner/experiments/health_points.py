@@ -38,7 +38,8 @@ KEPT = (
 def pass_points(course: Course, stage: int, trial: Trial, conditions: Sequence[Conditions]) -> tuple[Point, ...]:
     """``vram_errors`` of each kind of pass in a trial: wrong words over its cycles, with places and bits.
 
-    Extra ``checked_bytes``: what the shortest of them tested; ``rate``: bytes/s written and read.
+    Extra ``checked_bytes``: what the shortest of them tested; ``rate``: bytes/s written and read, their median;
+    ``moved_bytes`` written and read by all of them, in ``moving_s`` seconds without the time that words were kept.
     """
     named: dict[tuple[str, str], list[tuple[Part, Conditions]]] = {}
     for part, seen in zip(trial.parts, conditions, strict=True):
@@ -56,6 +57,8 @@ def _pass_point(course: Course, stage: int, name: str, heat: str, parts: list[tu
         "passes": len(parts),
         "failed_passes": sum(count > 0 for count in errors),
         "rate": median(moved / each for moved, each in seconds if each > 0),
+        "moved_bytes": sum(moved for moved, _ in seconds),
+        "moving_s": sum(each for _, each in seconds),
     }
     extra.update({key: worst.notes[key] for key in KEPT if worst.notes.get(key) not in (None, "")})
     params: dict[str, Scalar] = {"pass": name, "heat": heat, "stage": stage}
@@ -98,7 +101,7 @@ def memory_points(
     donor: int | None,
     of_free: float | None = None,
 ) -> tuple[Point, ...]:
-    """``vram_coverage`` (fraction of the card), ``vram_test_rate`` (B/s), and ``vram_alias_distance`` (bytes).
+    """``vram_coverage`` (fraction of the card), ``vram_test_rate`` (B/s, of all passes together), and ``vram_alias_distance`` (bytes).
 
     Args:
         course: the run's course.
@@ -112,7 +115,7 @@ def memory_points(
     own = [p for p in points if p.metric == "vram_errors"]
     if not own:
         return ()
-    rate = median(float(p.extra["rate"]) for p in own)
+    rate = sum(float(p.extra["moved_bytes"]) for p in own) / sum(float(p.extra["moving_s"]) for p in own)
     extra: dict[str, Scalar] = {"kind": found.kind, "passes": found.passes, "failed_passes": found.failed_passes}
     if of_free is not None:
         extra["of_free"] = of_free

@@ -63,6 +63,9 @@ def test_a_sound_card_passes_all_stages_and_is_what_it_is(started: Start):
     assert 0.9 < coverage.value < 1.0
     (rate,) = of(events, "vram_test_rate")
     assert float(rate.extra["of_copy"]) >= 0.6
+    passes = [p.extra for p in of(events, "vram_errors")]
+    moved = {name: sum(float(extra[name]) for extra in passes) for name in ("moved_bytes", "moving_s")}
+    assert rate.value == pytest.approx(moved["moved_bytes"] / moved["moving_s"]), "all bytes over all time"
     (found,) = of(events, "identity_verdict")
     assert (found.params["verdict"], found.params["sheet"], found.params["sureness"]) == (
         "as_sold",
