@@ -9,7 +9,7 @@ Run from the checkout on the machine that has the card, with the interpreter who
 ``--simulate CARD`` or ``--gpu cpu`` rehearse it. The folder then holds ``log.txt`` (all that was said), what each piece
 told in ``results.jsonl.gz`` (one line a piece, added when it ends), and after each piece all sessions anew in
 ``sessions.tar.gz``. A piece is ended by an interrupt when its time is over, and what it told until then is kept. What
-does not fit into the time left is not begun. Not run on a card yet.
+does not fit into the time left is not begun.
 """
 
 import argparse
