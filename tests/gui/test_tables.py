@@ -110,3 +110,10 @@ def test_a_column_that_is_left_out_leaves_its_room(table):
     before = table.columnWidth(0)
     table.setColumnHidden(2, True)
     assert table.columnWidth(0) == table.viewport().width() - table.columnWidth(1) > before
+
+
+def test_figures_to_the_right_have_a_minus_sign(table):
+    table.rows.show_rows([("1", [Cell("end loss -1"), Cell("-0.0118"), Cell("")])])
+    shown = [table.rows.data(table.rows.index(0, column)) for column in range(2)]
+    assert shown == ["end loss -1", "\u22120.0118"]
+    assert table.rows.cells[0][1].text == "-0.0118", "what is copied can be read by programs"

@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
 
 from gputuner.advice.naming import names
 from gputuner.gui.try_desk import Tries
-from gputuner.gui.widgets.advice_try import AdviceTry, minus, shown_of
-from gputuner.gui.widgets.labels import label
+from gputuner.gui.widgets.advice_try import AdviceTry, shown_of
+from gputuner.gui.widgets.labels import label, minus
 from gputuner.gui.widgets.pane import Pane
 from gputuner.language import sentences
 from gputuner.language.words import _, ngettext
@@ -123,7 +123,7 @@ class AdviceCard(QFrame):
             role = "small" if sentences.gain_is_open(advice.gain) else "gain"
             layout.addWidget(label(minus(sentences.gain(advice.gain)), role, wrap=True))
         layout.addWidget(label(sentences.advice_action(advice), "small", wrap=True))
-        layout.addWidget(label(sentences.advice_why(advice), "muted", wrap=True))
+        layout.addWidget(label(minus(sentences.advice_why(advice)), "muted", wrap=True))
         self.fold = CodeFold(advice.snippet) if advice.snippet else None
         self.copy_button = self.fold.copy_button if self.fold is not None else None
         if self.fold is not None:

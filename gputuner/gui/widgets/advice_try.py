@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 from gputuner.advice.tried import tried_of
 from gputuner.analysis.trying import Verdict
 from gputuner.gui.try_desk import Tried, Tries
-from gputuner.gui.widgets.labels import label, repolish
+from gputuner.gui.widgets.labels import label, minus, repolish
 from gputuner.language import tried as words
 from gputuner.language.words import _
 from gputuner.model.advice import Advice
@@ -47,11 +47,6 @@ def shown_of(advice: Advice, name: str, tries: Tries) -> TryShown:
         done=tries.done.get(name),
         failed=tries.failed.get(name, ""),
     )
-
-
-def minus(text: str) -> str:
-    """A figure with a minus sign that is as wide as its digits."""
-    return text.replace("-", "\u2212")
 
 
 class AdviceTry(QWidget):

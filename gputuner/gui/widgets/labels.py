@@ -1,11 +1,15 @@
 # pyright: standard
 """Labels whose look comes from the style sheet by a role."""
 
+import re
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from gputuner.language.numbers import bound
+
+_MINUS = re.compile(r"(?<![\w.-])-(?=\d)")
 
 
 def label(text: str = "", role: str = "", wrap: bool = False) -> QLabel:
@@ -38,6 +42,11 @@ class Wrapped(QLabel):
     def text(self) -> str:
         """What was said, as it was said."""
         return self._said
+
+
+def minus(text: str) -> str:
+    """Figures with a minus sign that is as wide as their digits; hyphens of words, days and options stay."""
+    return _MINUS.sub("\u2212", text)
 
 
 def card(role: str = "card") -> QFrame:

@@ -20,10 +20,11 @@ from PySide6.QtWidgets import (
 from gputuner.gui.fonts import painted
 from gputuner.gui.theme import TEXT_SMALL, Theme
 from gputuner.gui.widgets.column_widths import Need, shared
+from gputuner.gui.widgets.labels import minus
 
 BESIDE = 18
 """Pixels of a cell beside its text."""
-MOST = 0.9
+MOST = 0.75
 """Part of the names in an open column that others make room for: a few very long ones do not cost all the others."""
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -86,7 +87,7 @@ class Rows(QAbstractTableModel):
         """Text, tooltip, alignment and colour of a cell."""
         cell = self.cells[index.row()][index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return cell.text
+            return minus(cell.text) if self.columns[index.column()].right else cell.text
         if role == Qt.ItemDataRole.ToolTipRole:
             return cell.hint or cell.text
         if role == Qt.ItemDataRole.TextAlignmentRole and self.columns[index.column()].right:
