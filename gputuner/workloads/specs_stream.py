@@ -13,6 +13,8 @@ ARRAYS: dict[Operation, int] = {"read": 1, "write": 1, "copy": 2, "scale": 2, "t
 LEAST_BYTES, MOST_BYTES = 4096, 1 << 40
 BEYOND_CACHE = 4
 """A footprint of so many last caches counts as DRAM (methods §1)."""
+IN_FLIGHT_BYTES = 2048 * 16
+"""Of an SM at most: 2048 threads with a load of 16 bytes each."""
 WITHIN_CACHE = 0.5
 """Up to this share of the last cache a footprint counts as cached."""
 DRAM_LEAST_BYTES = 1 << 30
@@ -66,8 +68,12 @@ def dram_footprint(cache_bytes: int, free_bytes: int, most_bytes: int, caches: i
     return max(16 * LEAST_BYTES, min(wanted, free_bytes // 2) // LEAST_BYTES * LEAST_BYTES)
 
 
-def level(footprint_bytes: float, cache_bytes: int) -> str:
-    """``l2`` (the last cache), ``between`` or ``dram``, by footprint."""
+def level(footprint_bytes: float, cache_bytes: int, sm_count: int | None = None) -> str:
+    """``l2`` (the last cache), ``dram``, or ``between`` (on no level), by footprint.
+
+    ``sm_count``: of a GPU; a footprint of which each SM's share is less than it has in flight at once is on no level:
+    requests of several warps for one line meet under way, and the rate is more than the L2 sends.
+    """
     if footprint_bytes <= WITHIN_CACHE * cache_bytes:
-        return "l2"
+        return "between" if sm_count and footprint_bytes < sm_count * IN_FLIGHT_BYTES else "l2"
     return "dram" if footprint_bytes >= BEYOND_CACHE * cache_bytes else "between"

@@ -24,6 +24,8 @@ def test_dram_footprints_are_beyond_four_caches_and_within_half_of_what_is_free(
 def test_levels_by_footprint():
     assert [level(size * MIB, 72) for size in (0,)] == ["l2"]
     assert level(36 * MIB, 72 * MIB) == "l2"
+    assert level(4 * MIB, 60 * MIB, 132) == "between", "132 SMs have 4.1 MiB of loads under way"
+    assert level(5 * MIB, 60 * MIB, 132) == "l2"
     assert level(100 * MIB, 72 * MIB) == "between"
     assert level(288 * MIB, 72 * MIB) == "dram"
 

@@ -72,7 +72,7 @@ def _memory(operation: Operation) -> Callable[[Course, Effort], Steps]:
 
 
 def _sweep(course: Course, name: str, operation: Operation, effort: Effort) -> Steps:
-    cpu, cache = course.context.card.is_cpu, cache_bytes(course)
+    cpu, cache, sms = course.context.card.is_cpu, cache_bytes(course), course.context.card.sm_count
     largest = _footprint(course) if effort.full else min(_footprint(course), max(1 << 30, 2 * BEYOND_CACHE * cache))
     spec = StreamSweepSpec(operation=operation, largest_bytes=largest)
     seconds = effort.seconds(CPU_SWEEP_S if cpu else SWEEP_S) * (4.0 if effort.full else 1.0)
@@ -92,7 +92,7 @@ def _sweep(course: Course, name: str, operation: Operation, effort: Effort) -> S
         *(
             rate(
                 course, name, METRIC, "B/s", "bytes", part, conditions,
-                {**part.params, "phase": "sweep", "level": level(float(part.params["bytes"]), cache)},
+                {**part.params, "phase": "sweep", "level": level(float(part.params["bytes"]), cache, sms)},
                 extra=told_l2(course),
             )
             for part, conditions in measured
