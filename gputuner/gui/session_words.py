@@ -66,7 +66,12 @@ def card_words(titles: Iterable[str]) -> str:
     return ", ".join(f"{count} × {title}" if count > 1 else title for title, count in counted.items())
 
 
-def _short(title: str) -> str:
+def without_vendor(title: str) -> str:
+    """A card's name without its vendor's."""
     for vendor in VENDOR:
         title = title.removeprefix(vendor)
-    return title.replace(MODDED, MOD)
+    return title
+
+
+def _short(title: str) -> str:
+    return without_vendor(title).replace(MODDED, MOD)

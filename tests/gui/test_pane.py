@@ -70,6 +70,17 @@ def test_a_fold_opens_and_closes_what_stands_in_it(qtbot):
     assert not inside.isVisible()
 
 
+def test_the_card_is_named_without_its_vendor_where_room_is_short(open_window, invented):
+    window = open_window(invented.ports([invented.modded_4090(), invented.rtx_3090()]))
+    window.resize(window.minimumSize())
+    window.navigate("tune")
+    QGuiApplication.processEvents()
+    chooser = window.tune.setup.chooser
+    names = [chooser.itemText(place) for place in range(chooser.count())]
+    assert not any("GeForce" in name or "NVIDIA" in name for name in names)
+    assert max(map(chooser.fontMetrics().horizontalAdvance, names)) < chooser.width() - 40
+
+
 def test_a_plan_without_a_step_is_not_counted(open_window, invented):
     """A processor has no cooler to measure: nothing is planned, and "0 steps, about 0 s" would say nothing."""
     window = open_window(invented.ports([invented.cpu_card()]))

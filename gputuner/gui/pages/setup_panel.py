@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from gputuner.gui.live import Live, LiveCard
+from gputuner.gui.session_words import without_vendor
 from gputuner.gui.theme import Theme
 from gputuner.gui.widgets.check_box import CheckBox
 from gputuner.gui.widgets.entry_boxes import ChoiceBox
@@ -254,5 +255,7 @@ class SetupPanel(PaneCard):
 
 
 def _entry(card: LiveCard, repeated: Counter[str]) -> str:
+    """Name in the chooser, which is narrow; the bar above tells the whole of it."""
     title = card.info.title
-    return f"{card.info.index} · {title}" if repeated[title] > 1 else title
+    name = without_vendor(title)
+    return f"{card.info.index} · {name}" if repeated[title] > 1 else name
