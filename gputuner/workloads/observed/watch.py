@@ -146,8 +146,9 @@ class Watch:
             self._folding.fold(notes, self._tally)
             if now_s >= self._line_s or ending:
                 self._write(now_s)
-            self.due_s = min(self._line_s, now_s + SUM_EVERY_S)
-            self.late_s = self.due_s + UNSTEPPED * FIRST_PERIOD_S
+            after_s = min(self._line_s, now_s + SUM_EVERY_S)
+            self.due_s = now_s if self._optimizer is None else after_s  # the first that steps is looked at in any case
+            self.late_s = after_s + UNSTEPPED * FIRST_PERIOD_S
             self._tally.own_s += time.perf_counter() - now_s
         finally:
             self._lock.release()
