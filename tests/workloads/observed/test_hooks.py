@@ -52,12 +52,13 @@ def test_an_error_of_ours_switches_us_off_and_is_told_once(tmp_path: Path):
 
 
 def test_an_optimizer_that_steps_late_is_told_however_soon_the_training_ends(tmp_path: Path):
+    optimizer = torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))])
     watch = Watch(torch, str(tmp_path))
     now_s = time.perf_counter()
     watch.notes.append((DRAWN, now_s, threading.get_ident(), 0.1, 0.0, None, BATCH, None))
     watch.flush(now_s)  # a start so slow that a line was due before any optimizer stepped
     for _ in range(2):
-        stepping(watch)(torch.optim.AdamW([torch.nn.Parameter(torch.ones(1))]), (), {})
+        stepping(watch)(optimizer, (), {})
     watch.end()
     (file,) = tmp_path.glob("*.jsonl")
     told = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
