@@ -15,9 +15,9 @@ from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.precisions import training_order
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.errors import UsageError
+from gputuner.model.errors import DoesNotFit, UsageError
 from gputuner.model.samples import Sample
-from gputuner.model.steps import Done, Plan, Step, StepResult, Total, UserCodeFailed, Watch, Work
+from gputuner.model.steps import Done, OutOfMemory, Plan, Step, StepResult, Total, UserCodeFailed, Watch, Work
 from gputuner.workloads.specs import MatmulSpec
 
 Cooler = Literal["", "blower", "open", "hybrid", "water"]
@@ -95,6 +95,7 @@ class Cooling:
 
         Raises:
             UsageError: the load's settings are out of range.
+            DoesNotFit: the load does not fit into the memory.
             UserCodeError: the load ended with an error of its own before anything was measured.
         """
         course = Course(context, 0.0)
@@ -136,8 +137,8 @@ class _Test:
         looked_s = 0.0
         while course.fits(spec.chunk_s + CHUNK_COST_S, cool_s):
             result = yield from course.attempt(work, spec.chunk_s + CHUNK_COST_S)
-            if isinstance(result, UserCodeFailed) and self._last is None:
-                refuse(self._name(), result)
+            if self._last is None:
+                self._refuse(result)
             if not isinstance(result, Done) or not result.trials:
                 yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
                 return
@@ -162,6 +163,18 @@ class _Test:
         assert self._last is not None
         load = load_point(course, self._spec, self._last.trials[0], self._last.conditions)
         yield from course.tell(*cooling_points(course, self._spec, found, self._last.conditions), *load)
+
+    def _refuse(self, result: StepResult) -> None:
+        """End with an error where the load never ran, and it is known why.
+
+        Raises:
+            DoesNotFit: it does not fit into the memory.
+            UserCodeError: it ended with an error of its own.
+        """
+        if isinstance(result, OutOfMemory):
+            raise DoesNotFit("cooling_does_not_fit", f"{self._name()} does not fit", workload=self._name())
+        if isinstance(result, UserCodeFailed):
+            refuse(self._name(), result)
 
     def _name(self) -> str:
         """The load as figures name it: of a recipe nothing of where it lies."""

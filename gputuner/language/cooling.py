@@ -43,6 +43,10 @@ WARNINGS: dict[str, str] = {
 }
 ERRORS: dict[str, str] = {
     "cooling_needs_card": N_("A thermal test needs a graphics card; the processor's cooler is not measured."),
+    "cooling_does_not_fit": N_(
+        "Nothing was measured: the load {workload} does not fit into the memory. Choose a smaller batch "
+        "(NAME:batch=N) or another load, or end what else holds memory."
+    ),
     "room_out_of_range": N_("The room's temperature must lie between {low:degC} and {high:degC}; {value} does not."),
     "cooler_unknown": N_("There is no cooler {cooler}; there are {known}."),
     "compare_not_cooling": N_("{session} is no thermal test; see sessions list."),

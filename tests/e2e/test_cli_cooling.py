@@ -51,3 +51,9 @@ def test_a_dry_run_touches_nothing_and_a_session_that_is_not_there_is_told(gputu
     assert gputuner("sessions", "list", "--json").document["sessions"] == before
     ended = gputuner("cooling", "compare", "nothing", "nobody")
     assert (ended.code, "nothing" in ended.err) == (8, True)
+
+
+def test_a_load_that_does_not_fit_ends_with_its_code_and_says_what_to_do(gputuner):
+    ended = gputuner("cooling", "bert:batch=4000", "--simulate", "rtx-4090-48g", "--json", "--quiet")
+    assert (ended.code, ended.document["error"]["code"]) == (5, "cooling_does_not_fit")
+    assert "NAME:batch=N" in ended.document["error"]["message"]
