@@ -137,10 +137,14 @@ def power(
 
 
 def _one(output: Output, setup: "Setup", spec: "Power", card: CardInfo, options: Options) -> Finished:
-    """One card's run; without permission and without anything to say it ends with that code."""
+    """One card's run; of a load that does not fit, and without permission or anything to say, it has that exit code."""
     found = run(output, setup, spec, (card,), options)
     known = any(point.metric in FIGURES for point in found.found.points)
-    if known or found.exit_code or not spec.passive:
+    if known or found.exit_code:
+        return found
+    if any(warning.code == "does_not_fit" for warning in found.found.warnings):
+        return replace(found, check_code=int(ExitCode.DOES_NOT_FIT))
+    if not spec.passive:
         return found
     output.warn(sentences.error("power_nothing"))
     return replace(found, check_code=int(ExitCode.NO_PERMISSION))

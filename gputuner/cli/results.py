@@ -148,9 +148,9 @@ def show_advice(
 ) -> None:
     """The best advices with gain, reason and text to paste; ``command`` shows those beyond ``most``.
 
-    ``model``: the built-in training that it is about; empty: the user's own, or none. ``tries``: the command that tries one
-    (empty: none can). ``tried``: what came of those that were, by name. ``options``: those of this command, which one
-    to paste needs too.
+    ``model``: the built-in training that it is about; empty: the user's own, or none. ``tries``: the command that tries
+    one (empty: none can). ``tried``: what came of those that were, by name. ``options``: those of this command, which
+    one to paste needs too.
     """
     if not advice:
         output.heading(_("Advice"))

@@ -67,8 +67,10 @@ class Visitor:
 
     def _failed(self, result: object) -> Generator[Step, StepResult, None]:
         match result:
-            case OutOfMemory():
-                yield from self._course.warn("does_not_fit", workload=self._job.name, batch=self._job.batch)
+            case OutOfMemory(free_bytes=free, needed_bytes=needed):
+                told = {"free_bytes": free, "needed_bytes": needed}
+                short = {name: count for name, count in told.items() if count is not None}
+                yield from self._course.warn("does_not_fit", workload=self._job.name, batch=self._job.batch, **short)
             case UserCodeFailed(message=message):
                 yield from self._course.warn("workload_failed", workload=self._job.name, message=message)
             case _:

@@ -106,3 +106,9 @@ def one_card() -> Scenario:
     scenario = machine()
     del scenario.cards[1]
     return scenario
+
+
+def test_a_load_that_does_not_fit_ends_with_its_code(gputuner: Gputuner):
+    ended = gputuner("power", "bert:batch=4000", "--simulate", CARD)
+    assert ended.code == 5
+    assert "It needs at least" in ended.err or "it needs at least" in ended.err
