@@ -3,9 +3,10 @@
 import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 
 from gputuner.assembly.alerts import AlertBook, watch_of
 from gputuner.assembly.queue_alert_session import NS, AlertSession
@@ -138,7 +139,7 @@ class JobAlerts:
         return known if t_ns - at_ns <= LINGER_NS else ()
 
     def _say_of(self, change: AlertChange, t_ns: int, jobs: Sequence[int] = ()) -> None:
-        told: Mapping[str, object] = {
+        fields: dict[str, Any] = {
             "card": change.card,
             "rule": change.rule.name,
             "alert": change.rule.kind,
@@ -146,10 +147,8 @@ class JobAlerts:
             "threshold": change.rule.threshold,
             "detail": change.detail,
         }
-        if change.raised:
-            kind, fields = AlertRaised, {**told, "quiet": change.quiet}
-        else:
-            kind, fields = AlertCleared, {**told, "lasted_s": change.lasted_s}
+        kind: type[AlertRaised | AlertCleared] = AlertRaised if change.raised else AlertCleared
+        fields |= {"quiet": change.quiet} if change.raised else {"lasted_s": change.lasted_s}
         self._kept(lambda: self._session.tell(kind, t_ns, fields, self._cards))
         if jobs:
             params = {"jobs": ", ".join(map(str, jobs)), "card": self._cards[change.card].title}
