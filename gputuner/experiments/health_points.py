@@ -101,7 +101,7 @@ def memory_points(
     donor: int | None,
     of_free: float | None = None,
 ) -> tuple[Point, ...]:
-    """``vram_coverage`` (fraction of the card), ``vram_test_rate`` (B/s, of all passes together), and ``vram_alias_distance`` (bytes).
+    """``vram_coverage`` (fraction of the card), ``vram_test_rate`` (B/s, all passes), ``vram_alias_distance`` (bytes).
 
     Args:
         course: the run's course.
