@@ -13,10 +13,8 @@ BELOW = ["-p", "no:pytest-qt", "-p", "tests.no_qt", f"--deselect={DISPLAY}"]
 BELOW += [f"--ignore={path}" for path in WINDOW if "::" not in path]
 
 
-SPREAD = ["--dist", "worksteal"]
-"""Each process takes tests that stand together, so that they share what a module sets up once."""
-BELOW_PROCESSES, WINDOW_PROCESSES = 3, 2
-"""On two cores: those below the window wait two fifths of their time for programs that they started."""
+SPREAD = ["-n", "2", "--dist", "worksteal"]
+"""Each of two processes takes tests that stand together, so that they share what a module sets up once."""
 
 
 def environment() -> dict[str, str]:
@@ -30,15 +28,15 @@ def environment() -> dict[str, str]:
     return {**kept, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1"}
 
 
-def run(processes: int, arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Exit code of one pytest run on two cores."""
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(processes), *SPREAD, *arguments, *sys.argv[1:]]
+    command = [sys.executable, "-m", "pytest", "-q", *SPREAD, *arguments, *sys.argv[1:]]
     return subprocess.call(command, cwd=ROOT, env=environment())
 
 
 def main() -> int:
     """Exit code of the first run that fails."""
-    return run(BELOW_PROCESSES, BELOW) or run(WINDOW_PROCESSES, WINDOW)
+    return run(BELOW) or run(WINDOW)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROCESSES = "nvmlDeviceGetComputeRunningProcesses"
 COMMAND = """
 import os, sys, time
-print(os.getpid(), flush=True)
+os.write(1, b"%d\\n" % os.getpid())  # at once: the watcher writes lines to the same pipe
 sys.stdin.readline()
 """
 
@@ -45,7 +45,7 @@ class OnCard:
             text=True,
         )
         first = self.child.stderr.readline()
-        while not first.strip().isdecimal():
+        while first and not first.strip().isdecimal():
             first = self.child.stderr.readline()
         return int(first)
 
