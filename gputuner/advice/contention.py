@@ -18,6 +18,7 @@ from gputuner.advice.questions import command
 from gputuner.analysis.contention_figures import Mix, mixes
 from gputuner.model.advice import Advice, Question
 from gputuner.model.change import Change
+from gputuner.model.points import Point
 from gputuner.model.readings import Scalar
 
 FIXED_CHANCE = 0.15
@@ -163,8 +164,9 @@ def _params(mix: Mix) -> dict[str, Scalar]:
     return params
 
 
-def _points(mix: Mix) -> list[str]:
-    return [*([mix.gain.id] if mix.gain is not None else []), *(point.id for point in mix.slowdowns)]
+def _points(mix: Mix) -> list[Point]:
+    """The evidence of a mix: the figures themselves, since their flags say whether the advice rests on firm ground."""
+    return [*([mix.gain] if mix.gain is not None else []), *mix.slowdowns]
 
 
 def _exclusive(evidence: Evidence, known: Sequence[Mix]) -> list[Advice]:

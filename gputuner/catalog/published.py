@@ -22,8 +22,6 @@ class PublishedResult:
 
 
 LABELS: dict[str, tuple[str, ...]] = {
-    "v100-pcie-16g": ("V100-PCIe",),
-    "v100-pcie-32g": ("V100-PCIe",),
     "v100-sxm2-16g": ("V100-SXM2-16GB",),
     "rtx-2080-ti": ("RTX 2080 Ti 11GB",),
     "rtx-2080-ti-22g": ("RTX 2080 Ti 22GB (mod)",),
@@ -47,17 +45,17 @@ LABELS: dict[str, tuple[str, ...]] = {
     "a40": ("A40",),
     "l40": ("L40",),
     "l40s": ("L40S",),
-    "a100-pcie-40g": ("A100-PCIE-40GB", "A100-PCIe"),
-    "a100-pcie-80g": ("A100-PCIE-80GB", "A100-PCIe"),
-    "a100-sxm-40g": ("A100-SXM4",),
-    "a100-sxm-80g": ("A100-SXM4-80GB", "A100-SXM4"),
+    "a100-pcie-40g": ("A100-PCIE-40GB",),
+    "a100-pcie-80g": ("A100-PCIE-80GB",),
+    "a100-sxm-80g": ("A100-SXM4-80GB",),
     "h100-pcie": ("H100-PCIe-80GB",),
     "h100-sxm": ("H100-SXM-80GB", "H100-SXM", "H100-SXM-80GB (Dell)"),
     "h20": ("H20",),
     "h200-sxm": ("H200",),
     "b200": ("B200",),
 }
-"""Card of the catalogue → labels that surely mean this very card. Labels that leave the variant open are left out."""
+"""Card of the catalogue → labels that surely mean this very card. Labels that leave the variant open are left out, and
+a label stands for one card only: two variants may differ in clock, power and memory."""
 
 
 def read_published(path: Path) -> tuple[PublishedResult, ...]:

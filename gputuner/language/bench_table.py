@@ -75,6 +75,8 @@ def published_words(point: Point) -> str:
     low, high = (point.extra.get(f"published_{name}") for name in ("low", "high"))
     unit = point_unit(point)
     span = value(low, unit) if low == high else f"{value(low, unit)} … {value(high, unit)}"
+    if "published_unlike" in point.extra:  # ours is before the power cap, theirs are means of a card that is warm
+        return _("{span} (n {n}, once warm)").format(span=span, n=count)
     return _("{span} (n {n})").format(span=span, n=count)
 
 

@@ -1,5 +1,7 @@
 """What is advised of jobs at once: how many, which together, in which way."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.advice.contention import contention_questions, contention_rules, is_contention
@@ -72,6 +74,28 @@ def test_launch_bound_jobs_gain_nothing_over_one_at_its_tuned_batch(lab):
     fixed = next(entry for entry in advice if entry.id == "contend.fixed_batch")
     assert fixed.gain.value == pytest.approx(0.97)
     assert fixed.rank < 20, "only for those whose batch is fixed"
+
+
+def restless(points, *flags):
+    return [replace(point, flags=(*point.flags, *flags)) for point in points]
+
+
+def test_advice_on_figures_that_scattered_says_so_and_ranks_behind(lab):
+    points = mix(lab, [A, B], 1.4, tuned_by="fixed")
+    (firm,), _ = told(lab, points)
+    (loose,), _ = told(lab, restless(points, Flag.SPREAD))
+    assert "scattered" not in firm.params
+    assert loose.params["scattered"] is True
+    assert loose.rank == pytest.approx(firm.rank / 2)
+    assert loose.evidence == firm.evidence
+
+
+def test_a_gain_without_interval_on_figures_that_scattered_is_a_question(lab):
+    points = [replace(point, spread=None) for point in mix(lab, [A, B], 1.4, tuned_by="fixed")]
+    advice, questions = told(lab, restless(points, Flag.NOT_STEADY))
+    assert advice == ()
+    assert "scattered" in {entry.id for entry in questions}
+    assert ids(told(lab, points)[0]) == ["contend.together"]
 
 
 def test_where_the_owner_fixed_the_batch_that_baseline_is_left_out(lab):

@@ -61,6 +61,8 @@ def test_too_few_published_figures_are_told_as_they_are():
     told = point(extra={"published_n": 2, "published_low": 159e12, "published_high": 172e12})
     assert published_words(told) == "159 TFLOP/s … 172 TFLOP/s (n 2)"
     assert published_words(point(extra={})) == ""
+    before_cap = {**told.extra, "published_unlike": "before_power_cap"}
+    assert published_words(point(extra=before_cap)) == "159 TFLOP/s … 172 TFLOP/s (n 2, once warm)"
 
 
 def test_figures_of_one_source_are_counted_and_give_no_percentile():

@@ -38,6 +38,8 @@ CLOCK_OVER = 1.01
 """A clock measured in band may lie above the card's highest by this factor; more is a faulty measurement."""
 FREE_PHASES = frozenset({"burst", "bursts"})
 """Measured before a limit takes hold: from cold once, or in short bursts with pauses."""
+BEFORE_CAP = "before_power_cap"
+"""Why a figure has no rank among published ones: it is that before a limit took hold, theirs are of a warm card."""
 SUMS_OVER = 1.05
 """An FP8 rate this far above the peak with FP32 sums was computed with narrower ones (fast accumulation)."""
 Extra = dict[str, Scalar]
@@ -129,13 +131,15 @@ def _standing(context: PlanContext, point: Point) -> Extra:
         return {}
     extra: Extra = {
         "published_n": found.n,
-        "published_worse": found.worse,
         "published_low": found.low,
         "published_median": found.median,
         "published_high": found.high,
         "published_mode": ", ".join(found.modes),
         "published_source": "; ".join(found.sources),
     }
+    if point.params.get("phase") in FREE_PHASES:  # theirs are means of a warmed-up card: a range, and no rank
+        return {**extra, "published_unlike": BEFORE_CAP}
+    extra["published_worse"] = found.worse
     return extra if found.percentile is None else {**extra, "published_percentile": found.percentile}
 
 

@@ -126,6 +126,15 @@ def test_standing_among_the_published_of_the_same_mod():
     assert "zzc0721" in point.extra["published_source"]
 
 
+@pytest.mark.parametrize("phase", ["burst", "bursts"])
+def test_before_the_power_cap_there_is_no_rank_among_figures_of_warm_cards(phase):
+    """A 4090 that does 170 TFLOP/s before the cap beats nobody by that: the others measured once warm."""
+    extra = matmul(course_of(), 165.0, phase=phase).extra
+    assert (extra["published_n"], extra["published_unlike"]) == (3, "before_power_cap")
+    assert not {"published_worse", "published_percentile"} & set(extra)
+    assert "published_unlike" not in matmul(course_of(), 165.0, phase="steady").extra
+
+
 def test_sustained_is_told_beside_cold():
     course = course_of()
     course.points.append(matmul(course, 165.0, phase="burst"))
