@@ -6,7 +6,7 @@ the driver's words alone is never sure. A sheet allows for what board makers var
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 Outcome = Literal["agrees", "differs", "unknown"]
@@ -21,7 +21,7 @@ BUS_BITS = (64, 96, 128, 160, 192, 256, 320, 352, 384, 448, 512, 1024, 2048, 307
 POWER_LOW, POWER_HIGH = 0.6, 1.45
 """Default limit over the sheet's: laptop-like down to well overclocked boards of the same name."""
 L2_LOW, L2_HIGH = 0.6, 2.1
-"""Footprint of the step of latency over the sheet's L2 (see ``latency_levels.cache_step_bytes``)."""
+"""Footprint of the step of latency over the sheet's L2 (see ``latency_levels.cache_step``)."""
 L2_TOLD_LOW, L2_TOLD_HIGH = 0.7, 1.25
 """What the CUDA driver tells over the sheet's: an RTX 3060 2.25 MiB of 3, an H200 60 where some sheets have 50."""
 HARD = ("capability", "sm_count", "memory_real", "bus_width")
@@ -112,7 +112,7 @@ class CardSeen:
     """What the driver tells and what was measured; None: not known.
 
     ``bandwidth`` bytes/s of a copy in DRAM (read + written), ``l2_step_bytes`` the footprint up to which latency is the
-    cache's, ``aliased`` whether memory repeats itself.
+    cache's (``l2_step_missing``: why it is not known), ``aliased`` whether memory repeats itself.
     """
 
     name: str
@@ -125,18 +125,20 @@ class CardSeen:
     l2_bytes: float | None = None
     bandwidth: float | None = None
     l2_step_bytes: float | None = None
+    l2_step_missing: str = "not_measured"
     aliased: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing: what the sheet says, what was seen, and where that comes from."""
+    """One thing: what the sheet says, what was seen, and where that comes from; ``missing``: why it is unknown."""
 
     name: str
     outcome: Outcome
     source: Source
     seen: str | float | None = None
     expected: str | float | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,13 +201,16 @@ def _checks(seen: CardSeen, sheet: Sheet) -> Iterable[Check]:
     low, high = sheet.memory_match_mib
     total = None if seen.memory_total_bytes is None else seen.memory_total_bytes / 2**20
     yield _within("memory", total, (low, high), sheet.memory_total_mib)
-    if seen.aliased is not None:
+    if seen.aliased is None:
+        yield Check(name="memory_real", outcome="unknown", source="measured", missing="not_tested")
+    else:
         yield Check(name="memory_real", outcome="differs" if seen.aliased else "agrees", source="measured")
     peak = sheet.memory_bandwidth_gb_s * 1e9
     yield _within("bus_width", seen.bandwidth, (BUS_LOW * peak, BUS_HIGH * peak), peak, "measured")
     l2 = sheet.l2_mib * 2**20
     yield _within("l2", seen.l2_bytes, (L2_TOLD_LOW * l2, L2_TOLD_HIGH * l2), l2)
-    yield _within("l2_step", seen.l2_step_bytes, (L2_LOW * l2, L2_HIGH * l2), l2, "measured")
+    step = _within("l2_step", seen.l2_step_bytes, (L2_LOW * l2, L2_HIGH * l2), l2, "measured")
+    yield replace(step, missing=seen.l2_step_missing) if step.outcome == "unknown" else step
     yield _within("power", seen.power_default_w, (POWER_LOW * sheet.tdp_w, POWER_HIGH * sheet.tdp_w), sheet.tdp_w)
     yield _within("pcie_generation", seen.pcie_generation_max, (0, sheet.pcie_gen), sheet.pcie_gen)
     yield _within("pcie_width", seen.pcie_width_max, (0, sheet.pcie_lanes), sheet.pcie_lanes)
@@ -213,7 +218,8 @@ def _checks(seen: CardSeen, sheet: Sheet) -> Iterable[Check]:
 
 def _equal(name: str, seen: str | float | None, expected: str | float) -> Check:
     outcome: Outcome = "unknown" if seen is None else "agrees" if seen == expected else "differs"
-    return Check(name=name, outcome=outcome, source="driver", seen=seen, expected=expected)
+    missing = "not_reported" if seen is None else ""
+    return Check(name=name, outcome=outcome, source="driver", seen=seen, expected=expected, missing=missing)
 
 
 def _within(
@@ -221,7 +227,8 @@ def _within(
 ) -> Check:
     low, high = bounds
     outcome: Outcome = "unknown" if seen is None else "agrees" if low <= seen <= high else "differs"
-    return Check(name=name, outcome=outcome, source=source, seen=seen, expected=expected)
+    missing = "" if seen is not None else "not_reported" if source == "driver" else "not_measured"
+    return Check(name=name, outcome=outcome, source=source, seen=seen, expected=expected, missing=missing)
 
 
 def _verdict(outcome: dict[str, Outcome]) -> Verdict:

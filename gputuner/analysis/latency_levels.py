@@ -21,6 +21,8 @@ CACHE_HOLDS = 1.05
 """A footprint of so many L2 still counts as cached; beyond is DRAM."""
 BEYOND_CACHE = 4
 """From so many L2 on an access of a random chase reaches DRAM."""
+ONE_STEP = 1.5
+"""Last over first footprint at which a curve that is not quite even rises through the step: beyond, they are two."""
 TLB_RISE = 0.10
 """Above DRAM's plateau by this share: the translation buffers do not reach any more."""
 
@@ -70,12 +72,25 @@ def levels(curve: Curve, l2_bytes: int) -> Levels:
     return Levels(levels=tuple(named), tlb_reach_bytes=_tlb_reach(points, dram) if dram else None)
 
 
-def cache_step_bytes(curve: Curve, l2_bytes: int) -> float | None:
-    """The footprint at which an access takes the mean of the L2's own latency and DRAM's; None: no L2 is seen.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheStep:
+    """The footprint of the step behind the L2, in bytes; else why there is none (``missing``).
+
+    ``no_cache_seen``: no plateau of an L2; ``no_step_seen``: the curve does not rise above it; ``two_steps``: it rises
+    through the middle more than once, too far apart to be one step.
+    """
+
+    size_bytes: float | None = None
+    missing: str = ""
+
+
+def cache_step(curve: Curve, l2_bytes: int) -> CacheStep:
+    """The footprint at which an access takes the mean of the L2's own latency and DRAM's.
 
     Where lines are replaced at random an access of a footprint f finds its line with probability L2 / f: at most twice
     the L2. Somewhat below the L2 where that is divided and its far half is slower (an H200: 51 of 60 MiB); where the
-    near plateau ends says less (25 MiB there).
+    near plateau ends says less (25 MiB there). One footprint that was disturbed is no step: of each three in a row the
+    middle latency counts. Where the curve passes the mean more than once within :data:`ONE_STEP`, the geometric mean.
 
     Args:
         curve: footprints in bytes with the latency of an access in seconds; the largest several times the L2.
@@ -83,13 +98,30 @@ def cache_step_bytes(curve: Curve, l2_bytes: int) -> float | None:
     """
     points = sorted(curve)
     near = next((v for v in levels(points, l2_bytes).levels if v.name in ("l2", "l2_near")), None)
-    if near is None or points[-1][1] <= near.latency_s * (1 + SAME):
-        return None
+    if near is None:
+        return CacheStep(missing="no_cache_seen")
+    if points[-1][1] <= near.latency_s * (1 + SAME):
+        return CacheStep(missing="no_step_seen")
     middle = (near.latency_s + points[-1][1]) / 2
-    for (size, latency), (larger, higher) in pairwise(points):
-        if size >= near.most_bytes and latency < middle <= higher:
-            return size + (larger - size) * (middle - latency) / (higher - latency)
-    return None
+    found = [
+        size + (larger - size) * (middle - latency) / (higher - latency)
+        for (size, latency), (larger, higher) in pairwise(_even(points))
+        if size >= near.most_bytes and latency < middle <= higher
+    ]
+    if not found:
+        return CacheStep(missing="no_step_seen")
+    if found[-1] > ONE_STEP * found[0]:
+        return CacheStep(missing="two_steps")
+    return CacheStep(size_bytes=(found[0] * found[-1]) ** 0.5)
+
+
+def _even(points: Curve) -> list[tuple[int, float]]:
+    """Each latency the middle one of its own and its neighbours': a running median keeps steps and drops spikes."""
+    inner = [
+        (here[0], statistics.median((before[1], here[1], after[1])))
+        for before, here, after in zip(points, points[1:], points[2:], strict=False)
+    ]
+    return [*points[:1], *inner, *points[-1:]]
 
 
 def _plateaus(latencies: Sequence[float]) -> list[tuple[int, int]]:

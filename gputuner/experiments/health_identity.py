@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from gputuner.analysis.identity import CardSeen, identify
-from gputuner.analysis.latency_levels import cache_step_bytes
+from gputuner.analysis.latency_levels import CacheStep, cache_step
 from gputuner.catalog.facts import CardFacts
 from gputuner.experiments.course import Course
 from gputuner.experiments.health_points import identity_points
@@ -29,7 +29,7 @@ class Measured:
     course: Course
     sold_as: str
     bandwidth: float | None = None
-    l2_step_bytes: float | None = None
+    l2_step: CacheStep = CacheStep(missing="not_measured")
 
     def judge(self, aliased: bool | None) -> Generator[Step, StepResult, None]:
         """Tell the checks and the verdict; nothing where the catalogue has no sheet.
@@ -49,7 +49,8 @@ class Measured:
             pcie_width_max=card.number("pcie_width_max"),
             l2_bytes=_l2_bytes(self.course),
             bandwidth=self.bandwidth,
-            l2_step_bytes=self.l2_step_bytes,
+            l2_step_bytes=self.l2_step.size_bytes,
+            l2_step_missing=self.l2_step.missing,
             aliased=aliased,
         )
         sheet = self._sheet()
@@ -96,8 +97,12 @@ def identity(course: Course, sold_as: str) -> Generator[Step, StepResult, Measur
         )
         measured.bandwidth = point.value
         yield from course.tell(point)
-    if context.kernels and not context.card.is_cpu and context.budget_s >= LEAST_BUDGET_S:
-        measured.l2_step_bytes = yield from _l2_step(course)
+    if not context.kernels:
+        measured.l2_step = CacheStep(missing="no_kernels")
+    elif context.budget_s < LEAST_BUDGET_S:
+        measured.l2_step = CacheStep(missing="short_time")
+    elif not context.card.is_cpu:
+        measured.l2_step = yield from _l2_step(course)
     return measured
 
 
@@ -110,11 +115,11 @@ def _l2_bytes(course: Course) -> float | None:
     return said
 
 
-def _l2_step(course: Course) -> Generator[Step, StepResult, float | None]:
-    """The footprint from which accesses are DRAM's rather than the L2's, in bytes; None: not seen."""
+def _l2_step(course: Course) -> Generator[Step, StepResult, CacheStep]:
+    """The footprint from which accesses are DRAM's rather than the L2's, or why it is not known."""
     l2 = _l2_bytes(course)
     if not l2:
-        return None
+        return CacheStep(missing="not_reported")
     spec = ChaseSpec(largest_bytes=CACHES * int(l2) // 4096 * 4096)
     work = Work(
         label="bench_chase",
@@ -126,6 +131,6 @@ def _l2_step(course: Course) -> Generator[Step, StepResult, float | None]:
     )
     result = yield from course.attempt(work, CHASE_S + 2.0)
     if not isinstance(result, Done) or not result.trials:
-        return None  # our kernels do not run here, or the latencies could not be told: the check is left out
+        return CacheStep(missing="not_measured")  # our kernels do not run here, or the latencies could not be told
     curve = [(int(part.params["bytes"]), median(part.iteration_s)) for part in result.trials[0].parts]
-    return cache_step_bytes(curve, int(l2))
+    return cache_step(curve, int(l2))

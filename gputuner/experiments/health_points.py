@@ -175,7 +175,10 @@ def counter_points(course: Course, samples: Sequence[Sample]) -> tuple[Point, ..
 
 
 def identity_points(course: Course, found: Identity, *, sold_as: str, sheet_name: str) -> tuple[Point, ...]:
-    """``identity_check`` (1 agrees, 0 differs) of each check that could be made, and ``identity_verdict``."""
+    """``identity_check`` (1 agrees, 0 differs) of each check that could be made, and ``identity_verdict``.
+
+    The verdict's ``unknown`` names those that could not, with the reason: ``l2_step:short_time,power:not_reported``.
+    """
     told = [_check_point(course, check) for check in found.checks if check.outcome != "unknown"]
     if found.sheet is None:
         return ()
@@ -183,6 +186,8 @@ def identity_points(course: Course, found: Identity, *, sold_as: str, sheet_name
     extra: dict[str, Scalar] = {"checks": len(told), "differ": differ, "sheet_name": sheet_name}
     if found.candidates:
         extra["candidates"] = ", ".join(found.candidates)
+    if left := [f"{check.name}:{check.missing}" for check in found.checks if check.outcome == "unknown"]:
+        extra["unknown"] = ",".join(left)
     if found.bus_bits is not None:
         extra["bus_bits"] = found.bus_bits
     params: dict[str, Scalar] = {"verdict": found.verdict, "sureness": found.sureness, "sheet": found.sheet}

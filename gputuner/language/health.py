@@ -231,6 +231,17 @@ CHECKS: dict[str, str] = {
     "pcie_generation": N_("PCIe generation"),
     "pcie_width": N_("PCIe lanes"),
 }
+NOT_CHECKED: dict[str, str] = {
+    "not_reported": N_("the driver does not report it"),
+    "not_measured": N_("it could not be measured"),
+    "not_tested": N_("the memory was not tested"),
+    "short_time": N_("the test was too short for it"),
+    "no_kernels": N_("gputuner's own kernels do not run here"),
+    "no_cache_seen": N_("the latencies show no plateau of an L2"),
+    "no_step_seen": N_("the latencies show no step from the L2 to the DRAM"),
+    "two_steps": N_("the latencies show more than one step behind the L2"),
+}
+"""Why a check could not be made."""
 PASSES: dict[str, str] = {
     "address": N_("address in address"),
     "inversions": N_("moving inversions"),

@@ -12,7 +12,7 @@ from gputuner.analysis.identity import (
     POWER_HIGH,
     POWER_LOW,
 )
-from gputuner.language.health import CHECKS, HEATS, KINDS, OUTCOMES, PASSES, SOURCES
+from gputuner.language.health import CHECKS, HEATS, KINDS, NOT_CHECKED, OUTCOMES, PASSES, SOURCES
 from gputuner.language.names import quantity
 from gputuner.language.numbers import MISSING, number, scale, value
 from gputuner.language.tables import Table
@@ -80,7 +80,7 @@ def burn_table(points: Sequence[Point]) -> Table:
 
 
 def identity_table(points: Sequence[Point]) -> Table:
-    """Every check that could be made: seen, by the sheet, what of that still agrees, where from, verdict."""
+    """Every check: seen, by the sheet, what of that still agrees, where from, verdict; unknown ones with the reason."""
     rows = [
         (
             _(CHECKS[str(p.params["check"])]),
@@ -91,8 +91,26 @@ def identity_table(points: Sequence[Point]) -> Table:
         for p in points
         if p.metric == "identity_check"
     ]
+    rows += [row for p in points if p.metric == "identity_verdict" for row in _unknown(p)]
     headers = (_("check"), _("seen"), _("sheet"), _("allowed"), _("from"), _("verdict"))
     return Table(headers=headers, rows=tuple(rows), wraps=(0, 1, 2))
+
+
+def _unknown(verdict: Point) -> list[tuple[str, str, str, str, str, str]]:
+    """Rows of the checks that could not be made."""
+    told = [each.partition(":") for each in str(verdict.extra.get("unknown", "")).split(",") if each]
+    return [
+        (
+            _(CHECKS[name]),
+            MISSING,
+            MISSING,
+            MISSING,
+            MISSING,
+            _("unknown: {reason}").format(reason=_(NOT_CHECKED[why])),
+        )
+        for name, _colon, why in told
+        if name in CHECKS and why in NOT_CHECKED
+    ]
 
 
 def stages_table(points: Sequence[Point]) -> Table:

@@ -47,6 +47,10 @@ def test_by_the_drivers_words_alone_nothing_is_sure():
     seen = replace(honest(card), bandwidth=None, aliased=None, l2_step_bytes=None)
     assert (identify(seen, card).verdict, identify(seen, card).sureness) == ("as_sold", "likely")
     bare = CardSeen(name=card.nvml_name_patterns[0])
+    missing = {check.name: check.missing for check in identify(seen, card).checks if check.outcome == "unknown"}
+    assert missing == {"memory_real": "not_tested", "bus_width": "not_measured", "l2_step": "not_measured"}
+    short = {check.name: check for check in identify(replace(seen, l2_step_missing="short_time"), card).checks}
+    assert (short["l2_step"].outcome, short["l2_step"].missing) == ("unknown", "short_time")
     assert identify(bare, card).sureness == "unsure"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.analysis.latency_levels import cache_step_bytes, levels
+from gputuner.analysis.latency_levels import cache_step, levels
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -125,7 +125,7 @@ H200_NS = {  # a chase on a card, MiB → ns
 @pytest.mark.parametrize("told", [0, 60 << 20])
 def test_the_step_behind_a_divided_l2_is_found_near_its_size(told):
     curve = [(int(mib * 2**20), ns * 1e-9) for mib, ns in H200_NS.items()]
-    assert cache_step_bytes(curve, told) == pytest.approx(51 * 2**20, rel=0.01)
+    assert cache_step(curve, told).size_bytes == pytest.approx(51 * 2**20, rel=0.01)
 
 
 @pytest.mark.parametrize("mib", [6, 36, 72])
@@ -134,11 +134,59 @@ def test_the_step_behind_an_l2_that_replaces_at_random_is_where_theory_has_it(mi
     l2 = mib * 2**20
     sizes = [int(2 ** (14 + k / 3)) for k in range(60) if 2 ** (14 + k / 3) < 6 * l2] + [6 * l2]
     curve = [(f, 20e-9 if f <= 2**17 else 130e-9 + 170e-9 * max(0.0, 1 - l2 / f)) for f in sizes]
-    assert cache_step_bytes(curve, l2) == pytest.approx(12 / 7 * l2, rel=0.05)
+    assert cache_step(curve, l2).size_bytes == pytest.approx(12 / 7 * l2, rel=0.05)
 
 
 def test_without_an_l2_there_is_no_step():
-    assert cache_step_bytes([(2**k, 100e-9) for k in range(12, 30)], 6 << 20) is None
+    found = cache_step([(2**k, 100e-9) for k in range(12, 30)], 6 << 20)
+    assert (found.size_bytes, found.missing) == (None, "no_step_seen")
+
+
+def h200(*, disturbed=()):
+    """An H200: L1 16 ns, L2 141 ns near and 258 ns far, DRAM 335 ns; 60 MiB, the near half 25. ``disturbed``: index
+    from the first footprint beyond 8 MiB → ns."""
+    near, far, dram = 141.4, 258.3, 335.5
+    points = []
+    for size in sizes(60 << 20):
+        mib = size / 2**20
+        if mib <= 0.2:
+            ns = 16.2
+        elif mib <= 25:
+            ns = near
+        elif mib <= 60:
+            ns = near + (far - near) * min(1.0, (mib - 25) / 25)
+        else:
+            ns = dram - (dram - far) * 60 / mib
+        points.append((size, ns * 1e-9))
+    first = next(place for place, (size, _) in enumerate(points) if size > 8 << 20)
+    for place, ns in disturbed:
+        points[first + place] = (points[first + place][0], ns * 1e-9)
+    return points
+
+
+def test_the_step_of_an_h200_is_where_its_curve_passes_the_middle_once():
+    """The middle of 141.4 and 335.5 less a rest is passed within the slope from near to far half: 25 … 50 MiB."""
+    points = h200()
+    middle = (141.4e-9 + points[-1][1]) / 2
+    expected = (25 + 25 * (middle * 1e9 - 141.4) / (258.3 - 141.4)) * 2**20
+    assert cache_step(points, 60 << 20).size_bytes == pytest.approx(expected, rel=0.03)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_one_disturbed_footprint_before_the_step_does_not_move_it(place):
+    calm = cache_step(h200(), 60 << 20).size_bytes
+    assert cache_step(h200(disturbed=[(place, 320.0)]), 60 << 20).size_bytes == pytest.approx(calm, rel=0.1)
+
+
+def test_two_steps_are_no_step():
+    """Footprints of 13 to 20 MiB as slow as DRAM, those after them as fast as the L2 again: which is the L2's?"""
+    found = cache_step(h200(disturbed=[(1, 320.0), (2, 320.0), (3, 320.0)]), 60 << 20)
+    assert (found.size_bytes, found.missing) == (None, "two_steps")
+
+
+def test_without_a_plateau_there_is_no_cache():
+    found = cache_step([(2**k, 1e-9 * 1.5**k) for k in range(12, 30)], 6 << 20)
+    assert (found.size_bytes, found.missing) == (None, "no_cache_seen")
 
 
 def test_a_curve_of_nothing_has_no_levels():

@@ -38,6 +38,16 @@ def test_a_check_without_figures_has_dashes():
     assert row[1:] == ("—", "—", "—", "measured", "differs")
 
 
+def test_a_check_that_could_not_be_made_has_a_row_with_the_reason():
+    params = {"verdict": "as_sold", "sureness": "likely", "sheet": "h200-sxm"}
+    verdict = told("identity_verdict", 1.0, params, unknown="l2_step:no_step_seen,power:not_reported")
+    rows = identity_table([verdict]).rows
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("L2 cache by latency", "—", "unknown: the latencies show no step from the L2 to the DRAM"),
+        ("default power limit", "—", "unknown: the driver does not report it"),
+    ]
+
+
 def test_a_sheet_is_told_by_its_name_and_by_its_id_where_a_stored_run_has_no_name():
     params = {"verdict": "as_sold", "sureness": "measured", "sheet": "rtx-4090-48g"}
     assert identity(told("identity_verdict", 1.0, params)) == "agrees with the sheet of rtx-4090-48g (measured)"

@@ -1,8 +1,8 @@
 """Latency of one access: a single thread follows pointers through a random single cycle, over growing footprints.
 
 Each node is a line of its own. Footprints of up to four L2 are linked line by line: all threads of the block touch them
-once (few nodes are also followed once all round), then one thread chases, at least once through every node that the L2
-can hold. Of larger footprints as many lines, spread evenly and at random, are linked, the L2 is flushed, and no node is
+once (few nodes are also followed once all round), then one thread chases as many accesses as there are nodes, at most
+as many as the L2 has lines: so the curve goes on smoothly where a footprint no longer fits. Of larger footprints as many lines, spread evenly and at random, are linked, the L2 is flushed, and no node is
 met twice: every access misses. A next window goes on where the last one ended. Time is the global timer's, cycles the
 SM's own.
 Peers: gpu-benches (one warp, random cycle), Citadel's Volta paper (fixed strides).
@@ -59,7 +59,7 @@ def track(footprint: int, stride: int, cache_bytes: int, rng: np.random.Generato
     """
     lines, most = footprint // stride, max(LEAST_NODES, BEYOND_CACHE * cache_bytes // stride)
     if lines <= most:
-        wanted = lines if footprint <= cache_bytes else COLD_STEPS
+        wanted = min(lines, cache_bytes // stride) if cache_bytes else lines
         steps = min(max(wanted, LEAST_STEPS), MOST_STEPS)
         return Track(order=rng.permutation(lines).astype(np.uint32), steps=_whole(steps), cold=False)
     slots = rng.permutation(most).astype(np.uint64)
