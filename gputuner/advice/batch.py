@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from gputuner.advice.data_set import data_set
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import change_between, gain_from, make, scattered
+from gputuner.advice.making import change_between, make, scattered
 from gputuner.advice.snippets import loader
+from gputuner.advice.turns import against
 from gputuner.analysis.statistics import spread
 from gputuner.analysis.throughput import fastest, knee
 from gputuner.model.advice import Advice, Confidence, Gain
@@ -68,8 +69,13 @@ def fastest_rule(evidence: Evidence) -> list[Advice]:
             params |= {"still_rising": True, "looked": looked.params["batch"], "looked_rate": looked.value}
             used.append(looked.id)  # such a check never settles: that says nothing of the rates
         faster = rates[reference] < choice.rate
-        gain = gain_from(evidence, points[choice.batch], points[reference]) if faster else None
+        pair = against(evidence, points[choice.batch], points[reference])
+        gain = pair.gain if faster else None
         if gain is not None:
+            if pair.params:
+                params |= {**pair.params, "rate": pair.better, "reference_rate": pair.base}
+                params |= {"largest_rate": pair.better} if choice.batch == max(rates) else {}
+                used += pair.points
             params["gain_over" if _tells(gain) else "gain_unclear"] = reference
             if not _tells(gain):  # beside figures that scattered it is a question (``rules``)
                 restless = scattered(points[choice.batch], points[reference], points[max(rates)])

@@ -14,6 +14,10 @@ from gputuner.model.samples import CardProcesses
 
 RATE_PHASES = ("probe", "safe")
 """Phases of ``train_throughput`` that may be recommended: one job, alone, at a batch that is safe to use."""
+TURN = "turn"
+"""Phase of one that was measured again in turns with others; its param ``round`` counts from 1 (``advice.turns``)."""
+LEAST_ROUNDS = 3
+"""Fewer give no interval worth the name (two rounds have one degree of freedom: Student's 12.7)."""
 
 EFFECTIVE_BATCH = 256
 """Samples per optimizer step where nobody said."""
@@ -58,7 +62,7 @@ class Evidence:
         return found[-1] if found else None
 
     def training_rates(self, workload: str) -> dict[tuple[str, bool], dict[int, Point]]:
-        """Comparable training rates by (precision, channels_last) and batch.
+        """Comparable training rates by (precision, channels_last) and batch; of turns the one in the middle.
 
         Too slow ones are left out, those whose loss was no number, and batches of a size that failed since.
         """
@@ -67,17 +71,20 @@ class Evidence:
             if limit.workload == workload and "fails" in limit.extra:
                 fails[_setting(limit)] = int(limit.extra["fails"])
         rates: dict[tuple[str, bool], dict[int, Point]] = {}
+        turns: dict[tuple[tuple[str, bool], int], list[Point]] = {}
         for point in self.of("train_throughput"):
-            if (
-                point.workload != workload
-                or point.params.get("phase") not in RATE_PHASES
-                or Flag.TOO_SLOW in point.flags
-                or Flag.IMPLAUSIBLE in point.flags
-            ):
+            if point.workload != workload or FAULTY & set(point.flags):
                 continue
             key, batch = _setting(point), int(point.params["batch"])
-            if batch < fails.get(key, batch + 1):
+            if batch >= fails.get(key, batch + 1):
+                continue
+            if point.params.get("phase") in RATE_PHASES:
                 rates.setdefault(key, {})[batch] = point
+            elif point.params.get("phase") == TURN:
+                turns.setdefault((key, batch), []).append(point)
+        for (key, batch), points in turns.items():
+            if len(points) >= LEAST_ROUNDS:
+                rates.setdefault(key, {})[batch] = middle(points)
         return rates
 
     @property
@@ -114,6 +121,14 @@ class Evidence:
         """A fact of the host as a number."""
         value = self.host(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+FAULTY = frozenset({Flag.TOO_SLOW, Flag.IMPLAUSIBLE})
+
+
+def middle(points: list[Point]) -> Point:
+    """The figure of median value (the lower of two)."""
+    return sorted(points, key=lambda point: point.value)[(len(points) - 1) // 2]
 
 
 def _setting(point: Point) -> tuple[str, bool]:

@@ -64,10 +64,13 @@ def make(
 ) -> Advice:
     """An advice with its rank; says ``scattered`` in its params where the evidence did not settle.
 
+    Figures that scattered say no less for it where turns (``advice.turns``) show the gain: that is what they are for.
+
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
     ``chance`` is how likely the reader is in the situation at all. ``change``: what it changes of a training.
     """
-    restless = scattered(*(e for e in evidence if isinstance(e, Point)))
+    told = "turns" in params and gain is not None and gain.low is not None and gain.low > 0.0
+    restless = scattered(*(e for e in evidence if isinstance(e, Point))) and not told
     factor = (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if restless else 1.0)
     worth = factor * chance * GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))

@@ -1,11 +1,15 @@
 """Number format and memory layout."""
 
+from collections.abc import Iterator
+
 from gputuner.advice.evidence import Evidence, best_setting
-from gputuner.advice.making import change_between, gain_from, make
+from gputuner.advice.making import change_between, make, scattered
 from gputuner.advice.snippets import channels_last as layout_snippet
 from gputuner.advice.snippets import precision as precision_snippet
+from gputuner.advice.turns import against
 from gputuner.analysis.throughput import preferred_precision
-from gputuner.model.advice import Advice
+from gputuner.model.advice import Advice, Gain
+from gputuner.model.change import Change
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
@@ -26,10 +30,9 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
             found += _too_slow(evidence, workload)
             continue
         batch, channels_last, points = compared
-        best = preferred_precision({name: p.value for name, p in points.items()})
-        base = next(name for name in ("tf32", "fp32", "bf16", "fp16") if name in points)
+        best, base, other = _sides(points)
         keep = best == base
-        other = base if not keep else max((n for n in points if n != base), key=lambda n: points[n].value)
+        pair = against(evidence, points[best], points[other])
         params: dict[str, Scalar] = {
             "workload": workload,
             "precision": best,
@@ -37,9 +40,10 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
             "keep": keep,
             "batch": batch,
             "channels_last": channels_last,
-            "rate": points[best].value,
-            "baseline_rate": points[other].value,
+            "rate": pair.better,
+            "baseline_rate": pair.base,
             "compared": ", ".join(sorted(points)),
+            **pair.params,
         }
         params |= _passed_over(best, points)
         change = _memory_change(points[best], points[other])
@@ -50,14 +54,51 @@ def precision_rule(evidence: Evidence) -> list[Advice]:
                 "precision.best",
                 evidence.card.uuid,
                 params,
-                list(points.values()),
-                gain=None if keep else gain_from(evidence, points[best], points[base]),
+                [*points.values(), *pair.points],
+                gain=None if keep else pair.gain,
                 weight=3.0 if keep else 0.0,
                 snippet=precision_snippet(best, cpu=evidence.card.is_cpu),
                 change=None if keep else change_between(points[base], points[best]),
             )
         )
     return found
+
+
+def _sides(points: dict[str, Point]) -> tuple[str, str, str]:
+    """The format to prefer, what PyTorch does by itself, and what the first is compared with."""
+    best = preferred_precision({name: p.value for name, p in points.items()})
+    base = next(name for name in ("tf32", "fp32", "bf16", "fp16") if name in points)
+    other = base if best != base else max((n for n in points if n != base), key=lambda n: points[n].value)
+    return best, base, other
+
+
+def _is_gain(gain: Gain) -> bool:
+    return gain.low is not None and gain.low > 0.0
+
+
+def doubts(evidence: Evidence) -> list[Change]:
+    """Comparisons of formats and of layouts whose figures scattered, whichever side looked better."""
+    found: list[Change | None] = []
+    for workload in evidence.workloads():
+        compared = _most_compared(evidence, workload)
+        if compared is not None:
+            best, _, other = _sides(compared[2])
+            if scattered(compared[2][best], compared[2][other]):
+                found.append(change_between(compared[2][other], compared[2][best]))
+        found += [
+            change_between(first, last) for _, last, first in _layouts(evidence, workload) if scattered(last, first)
+        ]
+    return [change for change in found if change is not None]
+
+
+def _layouts(evidence: Evidence, workload: str) -> Iterator[tuple[str, Point, Point]]:
+    """Formats of which both layouts were measured: with channels-last and without, at the largest common batch."""
+    rates = evidence.training_rates(workload)
+    for (precision, channels_last), points in rates.items():
+        contiguous = rates.get((precision, False), {})
+        both = sorted(set(points) & set(contiguous)) if channels_last else []
+        if both:
+            yield precision, points[both[-1]], contiguous[both[-1]]
 
 
 def _passed_over(best: str, points: dict[str, Point]) -> dict[str, Scalar]:
@@ -116,33 +157,30 @@ def layout_rule(evidence: Evidence) -> list[Advice]:
     """``layout.channels_last``: where both layouts were measured at the same format and batch and one gains ≥ 2 %."""
     found: list[Advice] = []
     for workload in evidence.workloads():
-        rates = evidence.training_rates(workload)
-        for (precision, channels_last), points in rates.items():
-            contiguous = rates.get((precision, False), {})
-            both = sorted(set(points) & set(contiguous)) if channels_last else []
-            if not both:
-                continue
-            batch = both[-1]
-            last, first = points[batch], contiguous[batch]
-            use = last.value > first.value
+        for precision, last, first in _layouts(evidence, workload):
+            use = against(evidence, last, first).gain.value > 0.0
             better, worse = (last, first) if use else (first, last)
-            gain = gain_from(evidence, better, worse)
+            pair = against(evidence, better, worse)
+            gain = pair.gain
+            if not use and scattered(last, first) and not (pair.params and _is_gain(gain)):
+                continue  # a neighbour that was busy meanwhile makes any layout slow
             if gain.value < LAYOUT_GAIN:
                 continue
             params: dict[str, Scalar] = {
                 "workload": workload,
                 "precision": precision,
-                "batch": batch,
+                "batch": int(last.params["batch"]),
                 "use": use,
-                "rate": better.value,
-                "other_rate": worse.value,
+                "rate": pair.better,
+                "other_rate": pair.base,
+                **pair.params,
             }
             found.append(
                 make(
                     "layout.channels_last",
                     evidence.card.uuid,
                     params,
-                    [better, worse],
+                    pair.points,
                     gain=gain if use else None,
                     weight=0.0 if use else 1.0,
                     snippet=layout_snippet() if use else None,

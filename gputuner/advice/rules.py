@@ -16,10 +16,11 @@ from gputuner.advice.loading import loading_rule
 from gputuner.advice.numerics import is_numerics, numerics_questions, numerics_rules
 from gputuner.advice.others import busy_rule, unowned_rule
 from gputuner.advice.power import is_power, power_questions, power_rules
-from gputuner.advice.precision import layout_rule, precision_rule
+from gputuner.advice.precision import doubts, layout_rule, precision_rule
 from gputuner.advice.questions import command, questions
 from gputuner.advice.switches import RULES as SWITCHES
 from gputuner.model.advice import Advice, Question
+from gputuner.model.change import Change
 
 Rule = Callable[[Evidence], Sequence[Advice]]
 
@@ -76,10 +77,7 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
 
     A gain whose evidence scattered and whose interval is missing or holds no gain is no advice but a question.
     """
-    own = next((each for each in APART if each.meant(evidence)), USUAL)
-    found = [replace(advice, origin=evidence.card.origin) for rule in own.rules for advice in rule(evidence)]
-    if _formats_say_nothing(evidence):
-        found = [advice for advice in found if advice.id not in OF_FORMATS]
+    own, found = _found(evidence)
     settled = [advice for advice in found if not _unsettled(advice)]
     ranked = sorted(map(evidence.record.ranked, settled), key=lambda a: (-a.rank, a.id))
     asked = own.questions(evidence)
@@ -87,6 +85,25 @@ def advise(evidence: Evidence) -> tuple[tuple[Advice, ...], tuple[Question, ...]
         again = command(evidence.card, f"{evidence.command} --minutes 10")
         asked = (Question(id="scattered", card=evidence.card.uuid, command=again), *asked)
     return tuple(ranked), asked
+
+
+def undecided(evidence: Evidence) -> tuple[Change, ...]:
+    """Comparisons whose figures scattered: formats, layouts, and what would else be advised.
+
+    Measured again in turns (``advice.turns``) they can be told after all.
+    """
+    _, found = _found(evidence)
+    asked = [advice.change for advice in found if _unsettled(advice) and advice.change is not None]
+    told = doubts(evidence)
+    return (*told, *(change for change in asked if change not in told))
+
+
+def _found(evidence: Evidence) -> tuple[Judges, list[Advice]]:
+    own = next((each for each in APART if each.meant(evidence)), USUAL)
+    found = [replace(advice, origin=evidence.card.origin) for rule in own.rules for advice in rule(evidence)]
+    if _formats_say_nothing(evidence):
+        found = [advice for advice in found if advice.id not in OF_FORMATS]
+    return own, found
 
 
 def _unsettled(advice: Advice) -> bool:

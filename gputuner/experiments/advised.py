@@ -24,17 +24,28 @@ def advised(
         threads: as of ``Evidence``.
         effective_batch: samples per optimizer step; 0: nobody said.
     """
-    context = course.context
-    advice, questions = advise(
-        Evidence(
-            card=context.card,
-            points=tuple(course.points) if points is None else points,
-            processes=context.processes,
-            fingerprint=context.fingerprint,
-            threads=threads,
-            effective_batch=effective_batch or None,
-            command=command,
-            record=context.record,
-        )
-    )
+    evidence = evidence_of(course, command=command, points=points, threads=threads, effective_batch=effective_batch)
+    advice, questions = advise(evidence)
     return Advise(advice=advice, questions=questions)
+
+
+def evidence_of(
+    course: Course,
+    *,
+    command: str = TUNE,
+    points: tuple[Point, ...] | None = None,
+    threads: int | None = None,
+    effective_batch: int = 0,
+) -> Evidence:
+    """What the rules judge from, of a course so far; arguments as of ``advised``."""
+    context = course.context
+    return Evidence(
+        card=context.card,
+        points=tuple(course.points) if points is None else points,
+        processes=context.processes,
+        fingerprint=context.fingerprint,
+        threads=threads,
+        effective_batch=effective_batch or None,
+        command=command,
+        record=context.record,
+    )

@@ -150,9 +150,12 @@ class Trained:
 
 
 def measure_time(shape: Shape, known: Trained, setting: Setting, batch: int) -> float:
-    """Seconds for 24 steps as far as the rate can be guessed, within bounds."""
+    """Seconds for 24 steps as far as the rate can be guessed, within bounds.
+
+    On a processor, which seldom rests, the time is better spent on turns (``tune_turns``) than on one long trial.
+    """
     step = known.step_s(setting, batch)
-    if step is None:
+    if step is None or shape.cpu:
         return shape.train_s
     return min(max(shape.train_s, STEPS_WANTED * step), max(min(LONGEST_S, 3.0 * shape.train_s), shape.train_s))
 

@@ -14,6 +14,7 @@ from gputuner.experiments.tune_shape import SHORT_S, Shape, shape_for
 from gputuner.experiments.tune_sharing import sharing, sharing_cost
 from gputuner.experiments.tune_sustained import SETTLE_S, sustained
 from gputuner.experiments.tune_training import skipped, training
+from gputuner.experiments.tune_turns import turns
 from gputuner.model.errors import UsageError
 from gputuner.model.steps import Plan
 
@@ -93,6 +94,7 @@ def _measure(course: Course, shape: Shape) -> Plan:
     after_training = max(after_training, END_SHARE * course.context.budget_s)
     if course.left_s >= LEAST_TRAINING_S:
         yield from training(course, shape, known, after_training)
+        yield from turns(course, shape, known, after_training)
     else:
         yield from skipped(course, "training", LEAST_TRAINING_S)
     best = known.best()

@@ -17,6 +17,10 @@ USABLE = 0.92
 """Share of the budget that is planned; the rest is for what takes longer than expected."""
 
 
+TURNS, TURN_S = 12, 3.2
+"""Trials of the usual three rounds of four settings, and what one takes on two cores, s."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What a run measures. Times in seconds; 0 = left out."""
@@ -62,6 +66,10 @@ class Shape:
         trials = min(self.rungs(), 7) + 2 * (len(self.trainings) - 1) + 2 * self.layouts
         return trials * (self.train_s + self.warmup_s)
 
+    def turns_s(self) -> float:
+        """Expected seconds of comparisons in turns, which a processor needs and a card seldom does."""
+        return TURNS * TURN_S if self.cpu and len(self.trainings) > 1 and self.layouts else 0.0
+
     def verify_s(self) -> float:
         """Expected seconds for the check of the memory limit, a process that dies included."""
         return (40.0 if not self.cpu else 90.0) if self.verify else 0.0
@@ -73,7 +81,15 @@ class Shape:
     def expected_s(self) -> float:
         """Expected seconds of it all."""
         sustained = self.sustained_s + self.warmup_s if self.sustained_s else 0.0
-        return self.start_s + self.rates_s() + self.training_s() + self.verify_s() + self.sharing_s() + sustained
+        return (
+            self.start_s
+            + self.rates_s()
+            + self.training_s()
+            + self.turns_s()
+            + self.verify_s()
+            + self.sharing_s()
+            + sustained
+        )
 
     def steps(self) -> int:
         """Expected number of steps with work."""
@@ -82,6 +98,7 @@ class Shape:
         return (
             rates
             + trials
+            + (TURNS if self.turns_s() else 0)
             + (6 if self.cpu else 3) * self.verify
             + (3 if self.together_s else 0)
             + (1 if self.sustained_s else 0)
@@ -94,7 +111,7 @@ def full_shape(context: PlanContext) -> Shape:
         return Shape(
             cpu=True, start_s=6.0, matmuls=matmul_order(context), bursts=burst_order(context), idle_s=2.0, matmul_s=2.0,
             copy_s=2.0, trainings=training_order(context), subject=resnet50(64), first_batch=4, last_batch=32,
-            train_s=3.0, warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=60.0,
+            train_s=3.0, warmup_s=2.5, layouts=True, verify=True, together_s=5.0, sustained_s=45.0,
             sustained_most_s=60.0, restart_s=5.0, usual_batch=8,
         )  # fmt: skip
     return Shape(

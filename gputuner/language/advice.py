@@ -14,7 +14,7 @@ from gputuner.language.power import VARIANTS as POWER
 from gputuner.language.steps import PRECISIONS
 from gputuner.language.switching import setting as switched
 from gputuner.language.wear import changes_named
-from gputuner.language.words import CHINESE, _, language
+from gputuner.language.words import CHINESE, N_, _, language
 from gputuner.model.advice import Advice, Gain, Question
 from gputuner.model.readings import Scalar
 
@@ -57,6 +57,9 @@ def advice_why(entry: Advice) -> str:
     sentences = [fill(sentence, params) for sentence in told]
     if entry.params.get("scattered") is True:
         sentences.append(_("These figures scattered; measure again when nothing else runs."))
+    elif "turns" in entry.params:
+        turns = fill(N_("Compared in turns, {turns} rounds, so that what drifted meanwhile cancels out."), entry.params)
+        sentences.append(turns)
     return ("" if language() == CHINESE else " ").join(sentences)
 
 

@@ -20,6 +20,7 @@ STEPS: dict[str, str] = {
     "train_probe": N_("training step"),
     "train_energy": N_("training step, for its energy"),
     "train_modules": N_("modules of the training one by one"),
+    "train_turn": N_("training step, in turns"),
     "train_switch": N_("training with two settings in turn"),
     "train_memory": N_("training step, for its memory"),
     "train_limit_below": N_("training with a batch that should just fit"),
@@ -159,6 +160,7 @@ _PHASES: dict[str, str] = {
     "switch_batch": N_("in the search for a batch"),
     "workers": "",
     "again": N_("once more"),
+    "turn": N_("in turns"),
     "try": "",
 }
 _WORDS: dict[str, dict[str, str]] = {

@@ -167,6 +167,7 @@ STAGES: dict[str, str] = {
     "sharing": N_("two trainings at once"),
     "sustained": N_("sustained load"),
     "training": N_("the training"),
+    "turns": N_("comparisons in turns"),
     **CONTENTION_STAGES,
     **SWITCH_STAGES,
 }

@@ -1,11 +1,12 @@
 """Number format and layout."""
 
 import ast
+import math
 
 import pytest
 
 from gputuner.advice import snippets
-from gputuner.advice.precision import layout_rule, precision_rule
+from gputuner.advice.precision import doubts, layout_rule, precision_rule
 from gputuner.language import sentences
 from gputuner.model.points import Flag
 
@@ -80,3 +81,43 @@ def test_snippets_are_code(name, cpu):
     assert ("GradScaler" in text) == (name == "fp16")
     assert "torch.cuda.amp" not in text
     assert "half()" not in text
+
+
+def turns(lab, setting: dict, values: tuple[float, ...]):
+    return [
+        lab.rate(f"t{at}{setting}", 32, value, phase="turn", round=at, flags=(Flag.SPREAD,), **setting)
+        for at, value in enumerate(values, start=1)
+    ]
+
+
+def test_scattered_figures_do_not_say_that_a_layout_is_slower(lab):
+    """A neighbour had the machine while channels-last was measured: 9.4 against 77.5 samples/s, on two busy cores."""
+    contiguous = lab.rate("b", 32, 77.5, channels_last=False)
+    points = (lab.rate("a", 32, 9.4, flags=(Flag.NOT_STEADY,)), contiguous)
+    assert layout_rule(lab.Evidence(card=lab.card(cpu=True), points=points)) == []
+    (change,) = doubts(lab.Evidence(card=lab.card(cpu=True), points=points))
+    assert (change.base.channels_last, change.advised.channels_last) == (False, True)
+    last = turns(lab, {"channels_last": True}, (80.5, 87.5, 44.75))
+    first = turns(lab, {"channels_last": False}, (70.0, 70.0, 35.0))  # the third round on a machine half as fast
+    (told,) = layout_rule(lab.Evidence(card=lab.card(cpu=True), points=(*points, *last, *first)))
+    ratios = (80.5 / 70.0, 87.5 / 70.0, 44.75 / 35.0)
+    assert told.params["use"] is True
+    assert told.params["turns"] == 3
+    assert told.gain.value == pytest.approx(math.prod(ratios) ** (1 / 3) - 1.0)
+    assert told.gain.low > 0.0
+    assert "scattered" not in told.params
+    assert "Compared in turns, 3 rounds" in sentences.advice_why(told)
+
+
+def test_two_rounds_are_no_turns(lab):
+    points = (
+        *(
+            lab.rate(name, 32, 70.0, precision=name, channels_last=False, flags=(Flag.SPREAD,))
+            for name in ("fp32", "bf16")
+        ),
+        *turns(lab, {"precision": "bf16", "channels_last": False}, (80.0, 81.0)),
+        *turns(lab, {"precision": "fp32", "channels_last": False}, (50.0, 50.0)),
+    )
+    (told,) = precision_rule(lab.Evidence(card=lab.card(cpu=True), points=points))
+    assert "turns" not in told.params
+    assert told.params["rate"] == 70.0

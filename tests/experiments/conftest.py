@@ -60,6 +60,8 @@ class FakeCard:
     """A processor's memory probe runs this much slower, in a process of its own kind …"""
     rate_bloats: float = 1.0
     """… and its worker for rates shows peaks this much too high."""
+    pace: Callable[[float], float] = lambda now_s: 1.0
+    """How many times slower everything is at a time (s), because of what else runs there."""
 
     def rate(self, params: dict) -> float:
         table = self.rates[params["precision"]]
@@ -175,7 +177,7 @@ class Performer:
                     "reserved_peak_bytes": int(1.2 * allocated),
                     "capacity_bytes": int(card.capacity),
                 }
-        seconds *= slowdown
+        seconds *= slowdown * card.pace(self.now_s)
         if seconds > work.budget_s:
             return self.given_up(work)
         first = seconds + (card.autotune_s * params["batch"] if work.workload == "resnet50" else 0.0)

@@ -1,0 +1,92 @@
+"""Tune, third part: what scattered figures left undecided is measured again in turns, so that a drift cancels."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import replace
+
+from gputuner.advice.evidence import LEAST_ROUNDS, TURN, middle
+from gputuner.advice.rules import undecided
+from gputuner.experiments.advised import evidence_of
+from gputuner.experiments.course import Course
+from gputuner.experiments.trained import Setting, Trained, train_point, train_work
+from gputuner.experiments.tune_shape import Shape
+from gputuner.experiments.tune_training import skipped
+from gputuner.model.change import Change, TrainingSetting
+from gputuner.model.steps import Done, Step, StepResult
+from gputuner.workloads.specs import PRECISIONS, Precision
+
+TURN_S = 1.5
+"""Measured in a turn: short, so that little drifts between a round's trials."""
+LEAST_STEPS = 3
+WARM_STEPS = 1
+SETUP_S = 0.7
+"""Making model and inputs anew."""
+
+Turn = tuple[Setting, int]
+"""Format and layout, and batch."""
+
+
+def turns(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
+    """Rounds over the settings of all comparisons that scattered: forth, back, forth (A B B A A B).
+
+    The comparisons share their settings and their rounds. The last of them are left out where the time is short;
+    ``keep_s`` seconds of the budget stay for the parts after the check of the limit, which comes next.
+    """
+    keep_s += shape.verify_s()
+    changes = [change for change in undecided(evidence_of(course)) if change.workload == shape.subject.name]
+    settings = _settings(changes)
+    while changes and not course.fits(LEAST_ROUNDS * _round_s(shape, known, settings), keep_s):
+        if len(changes) == 1:
+            yield from skipped(course, "turns", LEAST_ROUNDS * _round_s(shape, known, settings), keep_s)
+        changes.pop()
+        settings = _settings(changes)
+    for number in range(1, LEAST_ROUNDS + 1):
+        for setting, batch in settings if number % 2 else reversed(settings):
+            if not (yield from _turn(course, shape, known, (setting, batch), number)):
+                return
+    _keep(course, known, settings)
+
+
+def _keep(course: Course, known: Trained, settings: Sequence[Turn]) -> None:
+    """From here on the rates of these settings are those of the turns, as the rules have it."""
+    for setting, batch in settings:
+        wanted = {**setting.named(), "batch": batch, "phase": TURN}
+        measured = [p for p in course.points if wanted.items() <= p.params.items()]
+        known.rates[setting][batch] = middle(measured).value
+
+
+def _settings(changes: Sequence[Change]) -> tuple[Turn, ...]:
+    """All settings of the comparisons, each once."""
+    sides = (side for change in changes for side in (change.base, change.advised))
+    return tuple(dict.fromkeys(map(_turn_of, sides)))
+
+
+def _turn_of(setting: TrainingSetting) -> Turn:
+    precision: Precision = next(each for each in PRECISIONS if each == setting.precision)
+    return Setting(precision=precision, channels_last=setting.channels_last), setting.batch
+
+
+def _measure_s(known: Trained, turn: Turn) -> float:
+    return max(TURN_S, LEAST_STEPS * (known.step_s(*turn) or 0.0))
+
+
+def _warm_s(known: Trained, turn: Turn) -> float:
+    return WARM_STEPS * (known.step_s(*turn) or 0.0)
+
+
+def _round_s(shape: Shape, known: Trained, settings: Sequence[Turn]) -> float:
+    """Expected seconds of a round; on a card the worker warms up until the rate is steady."""
+    warm = {turn: _warm_s(known, turn) if shape.cpu else shape.warmup_s for turn in settings}
+    return sum(SETUP_S + warm[turn] + _measure_s(known, turn) for turn in settings)
+
+
+def _turn(course: Course, shape: Shape, known: Trained, turn: Turn, number: int) -> Generator[Step, StepResult, bool]:
+    """One trial; tells its figure. False where it did not end well: the rounds end then."""
+    (setting, batch), measure_s = turn, _measure_s(known, turn)
+    warm = _warm_s(known, turn) if shape.cpu else None
+    work = train_work(shape, setting, batch, "train_turn", measure_s, warmup_s=warm)
+    result = yield from course.attempt(work, SETUP_S + (warm or shape.warmup_s) + measure_s)
+    if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
+        return False
+    point = train_point(course, shape, work, result.trials[0], result.conditions, TURN)
+    yield from course.tell(replace(point, params={**point.params, "round": number}))
+    return True
