@@ -77,9 +77,9 @@ class Seen:
 
     ``of_peak``: share of the peak at the clock it ran (of DRAM's for a bandwidth). ``clock_share``: clock over the
     highest clock of the same domain. ``dram``: a bandwidth of DRAM, which follows the memory clock alone. ``cold``:
-    measured after idling. ``memory_bound``: by the roofline the memory's slope lies below the peak there; ``of_slope``:
-    share of that slope; ``traffic_unknown``: it has no place on the roofline. ``of_link``: share of the link's coded
-    rate, for transfers. ``starved``: share of the time a training waited for input.
+    measured after idling. ``memory_bound``: by the roofline the memory's slope lies below the peak there, and
+    ``of_peak`` is of that slope, as ``of_slope`` is; ``traffic_unknown``: it has no place on the roofline. ``of_link``:
+    share of the link's coded rate, for transfers. ``starved``: share of the time a training waited for input.
     """
 
     conditions: Conditions | None
@@ -202,6 +202,8 @@ def _at_its_clock(seen: Seen, conditions: Conditions) -> HeldBack:
     short = seen.cold or conditions.duration_s < BUSY_FROM_S
     busy = None if short else conditions.gpu_utilisation
     lost = None if seen.of_peak is None else max(0.0, 1.0 - seen.of_peak)
+    if seen.memory_bound and _near_peak(seen):  # at the end of the slope the memory is what binds it
+        return HeldBack(cause=Cause.MEMORY_BANDWIDTH, lost=lost)
     if _near_peak(seen):
         return HeldBack(cause=Cause.NOTHING, lost=lost)
     if busy is not None and busy < BUSY:

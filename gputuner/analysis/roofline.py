@@ -42,6 +42,10 @@ CONTRADICTION = 1.6
 
 The highest clock alone explains up to 1.4: an RTX 2080 Ti may clock to 2160 MHz, its sheet counts 1545.
 """
+FROM_CACHE = 1.1
+"""Beyond this share of the memory's slope a work came out of a cache, and DRAM did not bind it."""
+NO_CACHE_HOLDS = 20
+"""Bytes moved over the L2's size from which on at most a twentieth of them can come out of it."""
 IMPLAUSIBLE_ABOVE: dict[str, float] = {
     "fraction_of_peak_at_clock": 1.05,
     "fraction_of_link": 1.05,
@@ -178,6 +182,18 @@ def link_peak(generation: float, width: float) -> float | None:
 def attainable(intensity_flop_per_byte: float, peak_flops: float, bandwidth: float) -> float:
     """Roofline: the lower of peak and intensity × bandwidth, in FLOP/s."""
     return min(peak_flops, intensity_flop_per_byte * bandwidth)
+
+
+def binds(slope_flops: float, peak_flops: float, rate_flops: float, *, beyond_caches: bool) -> bool:
+    """Whether DRAM binds a work: the memory's slope lies below the peak, and its rate did not come out of a cache.
+
+    Args:
+        slope_flops: operations per byte × bandwidth, FLOP/s.
+        peak_flops: of the arithmetic, FLOP/s.
+        rate_flops: as measured, FLOP/s.
+        beyond_caches: it moves so many bytes that no cache holds them (:data:`NO_CACHE_HOLDS`).
+    """
+    return slope_flops < peak_flops and (beyond_caches or rate_flops <= FROM_CACHE * slope_flops)
 
 
 def matmul_intensity(m: int, n: int, k: int, precision: str) -> float | None:

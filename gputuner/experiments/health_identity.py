@@ -1,7 +1,7 @@
 """What is measured and read for the question whether the card is the one that was sold."""
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 
 from gputuner.analysis.identity import CardSeen, identify
@@ -29,7 +29,7 @@ class Measured:
     course: Course
     sold_as: str
     bandwidth: float | None = None
-    l2_step: CacheStep = CacheStep(missing="not_measured")
+    l2_step: CacheStep = field(default_factory=lambda: CacheStep(missing="not_measured"))
 
     def judge(self, aliased: bool | None) -> Generator[Step, StepResult, None]:
         """Tell the checks and the verdict; nothing where the catalogue has no sheet.

@@ -206,7 +206,7 @@ def _kind(point: Point) -> tuple[str, ...]:
     extra = point.extra
     open_ = [str(extra.get(name)) for name in ("held_back_most", "held_back_beside")]
     known = [str(name in extra) for name in ("held_back_lost", "fraction_of_link", "fraction_of_peak_at_clock")]
-    return cause(point), *open_, *known
+    return cause(point), str(extra.get("bound_by")), *open_, *known
 
 
 def _ranged(points: Sequence[Point]) -> Point:

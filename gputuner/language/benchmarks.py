@@ -138,6 +138,14 @@ CAUSES: dict[str, str] = {
     "memory_bandwidth": N_(
         "Memory bandwidth held it back: {intensity} operations per byte lie on the roofline's slope."
     ),
+    "memory_bandwidth_share": N_(
+        "Memory bandwidth held it back: it reached {peak:fraction} of what the memory allows at {intensity} operations "
+        "per byte."
+    ),
+    "software_on_slope": N_(
+        "Kernels, launches and shapes held it back most: they reach {peak:fraction} of what the memory allows at "
+        "{intensity} operations per byte."
+    ),
     "host": N_("The host held it back: the card was busy only part of the time, waiting for launches."),
     "host_link": N_("The host or the copy held it back: {link:fraction} of what the link can carry."),
     "loader": N_("The data loader held it back: the training waited {lost:fraction} of the time for its input."),
@@ -186,6 +194,8 @@ _NO_PEAK = N_("Whether something else cost more cannot be told: the peak for thi
 
 _LIMITS: dict[Flag, str] = {Flag.THROTTLED_POWER: "power_cap", Flag.THROTTLED_THERMAL: "thermal"}
 _AT_PEAK = {"power_cap": "power_at_peak", "thermal": "thermal_at_peak"}
+
+_ON_SLOPE = {"memory_bandwidth": "memory_bandwidth_share", "software": "software_on_slope"}
 
 LAST_LEVEL = "last_level"
 LEVELS: dict[str, str] = {
@@ -272,6 +282,8 @@ def held_back(point: Point) -> str:
     named = {"nothing": "link_fine", "host": "host_link"}.get(limit, limit) if over_link else limit
     if limit != point.extra.get("held_back"):
         named = _AT_PEAK[limit]
+    if "bound_by" in point.extra:  # its peak is the memory's slope
+        named = _ON_SLOPE.get(named, named)
     sure = point.extra.get("held_back_most") is not False
     table = CAUSES if sure else {**CAUSES, **_CAUSES_NOT_COMPARED}
     if told["lost"] is None:

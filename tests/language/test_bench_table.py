@@ -57,6 +57,14 @@ def test_columns_that_nothing_fills_are_left_out():
     assert "of sheet" not in bench_table([point(extra={})]).headers
 
 
+def test_what_the_memory_binds_is_told_by_the_share_of_what_it_allows():
+    extra = {"bound_by": "memory", "held_back_lost": 0.55, "fraction_of_peak_at_clock": 0.45, "intensity": 0.999}
+    slow = point(extra={**extra, "held_back": "software"})
+    near = point(extra={**extra, "held_back": "memory_bandwidth", "fraction_of_peak_at_clock": 0.9})
+    assert "they reach 45 % of what the memory allows at 0.999 operations per byte" in held_back(slow)
+    assert "it reached 90 % of what the memory allows" in held_back(near)
+
+
 def test_too_few_published_figures_are_told_as_they_are():
     told = point(extra={"published_n": 2, "published_low": 159e12, "published_high": 172e12})
     assert published_words(told) == "159 TFLOP/s … 172 TFLOP/s (n 2)"

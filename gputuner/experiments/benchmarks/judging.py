@@ -13,8 +13,10 @@ from gputuner.analysis.held_back import LITTLE_LOST, Cause, Seen, held_back
 from gputuner.analysis.published import standing, wanted
 from gputuner.analysis.roofline import (
     CONTRADICTION,
+    NO_CACHE_HOLDS,
     above_peak,
     attainable,
+    binds,
     card_peak_at_clock,
     dram_peak,
     link_peak,
@@ -38,6 +40,8 @@ CLOCK_OVER = 1.01
 """A clock measured in band may lie above the card's highest by this factor; more is a faulty measurement."""
 FREE_PHASES = frozenset({"burst", "bursts"})
 """Measured before a limit takes hold: from cold once, or in short bursts with pauses."""
+BY_MEMORY = "memory"
+"""``bound_by`` of a figure that the memory's slope binds: its peaks are the roofline's there, not the arithmetic's."""
 BEFORE_CAP = "before_power_cap"
 """Why a figure has no rank among published ones: it is that before a limit took hold, theirs are of a warm card."""
 SUMS_OVER = 1.05
@@ -74,10 +78,18 @@ def measured_against(context: PlanContext, earlier: Iterable[Point], point: Poin
         arithmetic, speedup = replace(arithmetic, sparse=False), sparse_speedup(_sparse_share(trial))
     peak, arithmetic = _peak(context, point, trial, arithmetic, rate)
     peak, sheet = (most * speedup if most else None for most in (peak, _sheet(context, arithmetic)))
-    extra |= _shares(rate, peak, sheet)
     if counted == "flop":
         extra["accumulator"] = arithmetic.accumulate
-    return extra | _roofline(point, trial, arithmetic, rate, peak, bandwidth or context.published.get("peak_bandwidth"))
+    at, moved = _intensity(point, trial, arithmetic)
+    sheet_bandwidth = context.published.get("peak_bandwidth")
+    bandwidth, most = bandwidth or sheet_bandwidth, peak or sheet
+    if at is not None and bandwidth and most:
+        beyond = moved is not None and moved >= NO_CACHE_HOLDS * (_l2_bytes(context) or float("inf"))
+        if binds(at * bandwidth, most, rate, beyond_caches=beyond):
+            extra |= {"bound_by": BY_MEMORY} | ({"compute_peak_at_clock": peak} if peak else {})
+            peak = at * bandwidth
+            sheet = attainable(at, sheet, sheet_bandwidth) if sheet and sheet_bandwidth else None
+    return extra | _roofline(at, moved, rate, peak, bandwidth) | _shares(rate, peak, sheet)
 
 
 def implausible(extra: Extra) -> bool:
@@ -250,17 +262,26 @@ def clock_mhz(point: Point, notes: Mapping[str, Scalar], highest: float | None) 
     return float(in_band)
 
 
-def _roofline(
-    point: Point, trial: Trial, arithmetic: Arithmetic, rate: float, peak: float | None, bandwidth: float | None
-) -> Extra:
-    """Operations per byte, what peak and memory together allow at it, and the least bytes if the body counts them."""
+def _l2_bytes(context: PlanContext) -> float | None:
+    """Size of the L2 as card or worker tell it; None: neither does."""
+    told = _number(context.card.number("l2_bytes")) or _number(context.worker.get("cache_bytes"))
+    return told if told and told > 0 else None
+
+
+def _intensity(point: Point, trial: Trial, arithmetic: Arithmetic) -> tuple[float | None, float | None]:
+    """Operations per byte, and the least bytes of one iteration if the body counts them; None: not known."""
     flop, moved = trial.work.get("flop"), trial.work.get("bytes")
     at = flop / moved if flop and moved else None
-    told: Extra = {"bytes": moved} if moved else {}
     if at is None and point.metric == "matmul_rate":
         m, n, k = (point.params.get(side, point.params.get("n")) for side in "mnk")
         if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
             at = matmul_intensity(m, n, k, arithmetic.precision)
+    return at, moved
+
+
+def _roofline(at: float | None, moved: float | None, rate: float, peak: float | None, bandwidth: float | None) -> Extra:
+    """Operations per byte, what peak and memory together allow at it, and the least bytes."""
+    told: Extra = {"bytes": moved} if moved else {}
     if at is None:
         return told
     told["intensity"] = at
@@ -294,7 +315,6 @@ def _of_burst(earlier: Iterable[Point], point: Point) -> Extra:
 def _seen(course: Course, point: Point) -> Seen:
     extra = point.extra
     dram = point.metric in DRAM_METRICS
-    peak, most = _number(extra.get("peak_at_clock")), _number(extra.get("attainable"))
     return Seen(
         conditions=point.conditions,
         shared=Flag.SHARED in point.flags,
@@ -305,7 +325,7 @@ def _seen(course: Course, point: Point) -> Seen:
         clock_share=_clock_share(course, point, memory=dram),
         dram=dram,
         cold=point.params.get("phase") in FREE_PHASES,
-        memory_bound=peak is not None and most is not None and most < peak,
+        memory_bound=extra.get("bound_by") == BY_MEMORY,
         of_slope=_number(extra.get("fraction_of_attainable")),
         traffic_unknown=not dram and "intensity" not in extra,
         of_link=_number(extra.get("fraction_of_link")),

@@ -2,9 +2,9 @@
 
 Each node is a line of its own. Footprints of up to four L2 are linked line by line: all threads of the block touch them
 once (few nodes are also followed once all round), then one thread chases as many accesses as there are nodes, at most
-as many as the L2 has lines: so the curve goes on smoothly where a footprint no longer fits. Of larger footprints as many lines, spread evenly and at random, are linked, the L2 is flushed, and no node is
-met twice: every access misses. A next window goes on where the last one ended. Time is the global timer's, cycles the
-SM's own.
+as many as the L2 has lines: so the curve goes on smoothly where a footprint no longer fits. Of larger footprints as
+many lines, spread evenly and at random, are linked, the L2 is flushed, and no node is met twice: every access misses. A
+next window goes on where the last one ended. Time is the global timer's, cycles the SM's own.
 Peers: gpu-benches (one warp, random cycle), Citadel's Volta paper (fixed strides).
 """
 

@@ -15,6 +15,7 @@ from gputuner.model.points import Conditions, Flag
 from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Reading
 from gputuner.model.steps import Part, Trial
+from gputuner.workloads.bodies.training_shapes import LLM
 
 FLOP = 2.0 * 8192**3
 
@@ -183,6 +184,48 @@ def test_few_operations_per_byte_are_bound_by_memory():
     assert point.extra["intensity"] == pytest.approx(31.5, abs=0.3)
     assert point.extra["attainable"] == pytest.approx(31.75e12, rel=0.01)
     assert point.extra["held_back"] == "memory_bandwidth"
+
+
+def decoded(tokens_s, context=512):
+    """A 7 B decoder in BF16 on an H200 writes a token: the weights and the cache of keys and values are read once."""
+    shape, course = LLM["7b"], course_of("h200-sxm")
+    clocks = {"memory_clock_max_mhz": 3201.0, "sm_clock_max_mhz": 1980.0}
+    readings = {**course.context.card.readings, **{n: Reading(value=v, unit="MHz") for n, v in clocks.items()}}
+    course.context = replace(
+        course.context, card=replace(course.context.card, readings=readings), worker={"cache_bytes": 60 << 20}
+    )
+    seconds = 1.0 / tokens_s
+    part = Part(
+        params={}, iteration_s=tuple(seconds * (1 + 1e-4 * (i % 5)) for i in range(40)), t0_ns=0, t1_ns=10**10,
+        work={"tokens": 1.0, "flop": shape.decode_flop(context), "bytes": shape.decode_bytes(context, 1, 2)},
+        relative_error=0.001,
+    )  # fmt: skip
+    conditions = replace(seen(clock=1980.0), memory_clock_mhz=3201.0)
+    params = {"model": "7b", "context": context, "precision": "bf16", "batch": 1}
+    point = rate(course, "decode", "decode_rate", "tokens/s", "tokens", part, conditions, params)
+    return judged(course, point), shape.decode_bytes(context, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("tokens_s", "cause"), [(165.0, "software"), (300.0, "memory_bandwidth"), (340.0, "memory_bandwidth")]
+)
+def test_writing_tokens_is_judged_by_the_bytes_of_a_token(tokens_s, cause):
+    """6144 bit × 2 × 3201 MHz / 8 = 4.917 TB/s over 13.5 GB a token: 364 tokens/s are the most, not 70 000."""
+    point, moved = decoded(tokens_s)
+    share = tokens_s * moved / (6144 / 8 * 2 * 3.201e9)
+    assert share == pytest.approx(tokens_s / 364, rel=0.03)
+    assert point.extra["bound_by"] == "memory"
+    assert point.extra["fraction_of_peak_at_clock"] == pytest.approx(share, rel=1e-3)
+    assert point.extra["fraction_of_attainable"] == pytest.approx(share, rel=1e-3)
+    assert point.extra["fraction_of_sheet"] == pytest.approx(tokens_s * moved / 4.8e12, rel=0.03)
+    assert point.extra["compute_peak_at_clock"] > 100 * point.extra["peak_at_clock"]
+    assert point.extra["held_back"] == cause
+    assert Flag.IMPLAUSIBLE not in point.flags
+
+
+def test_more_tokens_than_the_memory_sends_bytes_for_are_implausible():
+    assert Flag.IMPLAUSIBLE in decoded(400.0)[0].flags
+    assert Flag.IMPLAUSIBLE in decoded(900.0)[0].flags
 
 
 def test_a_narrow_link_is_named():
