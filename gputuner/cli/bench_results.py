@@ -42,6 +42,7 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
         bench_table,
         best_line,
         held_back_lines,
+        interval_note,
         null_missing,
         null_note,
         null_table,
@@ -49,8 +50,9 @@ def show_points(output: Output, points: Sequence[Point]) -> None:
     )
 
     output.show(bench_table(points))
-    if told := best_line(points):
-        output.line(told)
+    for told in (best_line(points), interval_note(points)):
+        if told:
+            output.line(told)
     if lines := held_back_lines(points):
         output.heading(_("What held it back"))
         for line in lines:

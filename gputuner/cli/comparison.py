@@ -7,7 +7,14 @@ from gputuner.analysis.regression import Difference, telling, worse
 from gputuner.cli import document
 from gputuner.cli.output import Output
 from gputuner.language.bench_table import of_words
-from gputuner.language.comparisons import change_words, comparison_table, counts_words, summary_line, unlike_lines
+from gputuner.language.comparisons import (
+    change_words,
+    comparison_table,
+    counts_words,
+    interval_words,
+    summary_line,
+    unlike_lines,
+)
 from gputuner.language.names import metric
 from gputuner.language.steps import point_value
 from gputuner.language.words import _, listed
@@ -27,6 +34,8 @@ def show_comparison(
             further = [each for each in found if each not in shown]
             output.line(_("Further figures: {counts}; --json has all.").format(counts=counts_words(further)))
         output.line(summary_line(found))
+        if any(each.low is not None for each in shown):
+            output.line(interval_words())
     if lines := unlike_lines(differs):
         output.heading(_("What differs"))
         for line in lines:

@@ -132,6 +132,16 @@ def best_line(points: Iterable[Point]) -> str:
     ).format(shown=shown, n=len(told))
 
 
+def interval_note(points: Iterable[Point]) -> str:
+    """What the intervals of figures are good for; empty where none has one."""
+    if not any(point.spread is not None and point.spread.ci95_low is not None for point in points):
+        return ""
+    return _(
+        "Intervals (95 %) hold within this run. Runs of the same card lie further apart: those of two runs that do not "
+        "overlap are no difference yet."
+    )
+
+
 def _row(point: Point, of: str) -> tuple[str, ...]:
     seen = point.conditions
     clock, power, heat = (seen.sm_clock_mhz, seen.power_w, seen.core_temperature_end_c) if seen else (None, None, None)
@@ -291,8 +301,7 @@ def bench_markdown(points: Sequence[Point], title: str) -> str:
     """All of it as one Markdown text."""
     held, again, published = _("What held it back"), _("The same again"), _("Published figures")
     parts = [f"## {title}\n", markdown(bench_table(points))]
-    if told := best_line(points):
-        parts.append(f"{told}\n")
+    parts += [f"{told}\n" for told in (best_line(points), interval_note(headlines(points))) if told]
     if lines := held_back_lines(points):
         parts += [f"### {held}\n", bullets(lines)]
     if (null := null_table(points)).rows:

@@ -108,6 +108,14 @@ def summary_line(differences: Sequence[Difference]) -> str:
     return " · ".join((*parts, *_undecided(count)))
 
 
+def interval_words() -> str:
+    """What the two kinds of intervals of a comparison are good for."""
+    return _(
+        "The interval of a figure holds within its run; that of a change includes what runs of an unchanged card "
+        "differ by, and the verdict rests on it."
+    )
+
+
 def counts_words(differences: Sequence[Difference]) -> str:
     """How many have which verdict, those that none has left out."""
     count = {entry: sum(each.verdict is entry for each in differences) for entry in Verdict}
@@ -132,6 +140,8 @@ def _undecided(count: Mapping[Verdict, int]) -> list[str]:
 def comparison_markdown(differences: Sequence[Difference], found: Sequence[Unlike], before: str, after: str) -> str:
     """All of it as one Markdown text."""
     parts = [markdown(comparison_table(differences, before, after)), f"{summary_line(differences)}\n"]
+    if any(each.low is not None for each in differences):
+        parts.append(f"{interval_words()}\n")
     if lines := unlike_lines(found):
         heading = _("What differs")
         parts += [f"### {heading}\n", bullets(lines)]

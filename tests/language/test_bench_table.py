@@ -1,5 +1,7 @@
 """Figures of benchmarks and comparisons in words."""
 
+from dataclasses import replace
+
 import pytest
 
 from gputuner.analysis.held_back import Cause
@@ -9,6 +11,7 @@ from gputuner.language.bench_table import (
     bench_markdown,
     bench_table,
     held_back_lines,
+    interval_note,
     null_table,
     of_words,
     published_words,
@@ -51,6 +54,12 @@ def test_a_row_tells_value_shares_standing_and_what_the_card_did():
         "gemm-bf16", "8192 × 4096 × 2048, sustained", "165 (163 … 167) TFLOP/s", "95.6 %", "99 %", "3 of 5",
         "2520 MHz", "450 W", "71 °C", "held back by the power limit",
     )  # fmt: skip
+
+
+def test_an_interval_is_told_to_be_that_of_its_run():
+    assert "hold within this run" in interval_note([point()])
+    assert "hold within this run" in bench_markdown([point()], "x")
+    assert interval_note([replace(point(), spread=None)]) == ""
 
 
 def test_columns_that_nothing_fills_are_left_out():
