@@ -16,6 +16,7 @@ from gputuner.advice.questions import OWN, command
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.headlines import NUMERICAL
 from gputuner.analysis.trajectory import Verdict
+from gputuner.analysis.trajectory_means import reference_runs, two_digits
 from gputuner.analysis.trajectory_range import FP16_MAX, Peak, first_overflow, nearest
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import Origin
@@ -29,6 +30,8 @@ PREFERRED = ("bf16", "fp16", "tf32")
 """Of formats that all train as FP32 does: halves the memory of activations and needs no scaler; needs one; neither."""
 WRONG, CARE, SMALL = 30.0, 10.0, 3.0
 """Importance in per cent: it does not train; it may not; good to know."""
+BOUNDS = ("tolerance", "paired_early_tolerance", "paired_end_tolerance", "seen_share")
+"""What rests on the scatter of a few runs, and is told to two digits."""
 NOT_ENOUGH = ("short", "slow")
 TRAPS = {
     "half_weights": ("numerics.half_weights", WRONG, half_weights),
@@ -219,6 +222,9 @@ def _told(point: Point) -> dict[str, Scalar]:
         "paired_early_tolerance", "paired_end", "paired_end_tolerance",
     )  # fmt: skip
     params |= {name: point.extra[name] for name in names if name in point.extra}
+    params |= {name: two_digits(float(params[name])) for name in BOUNDS if name in params}
+    if runs := reference_runs(point.extra):
+        params["seeds"], params["twins"] = runs
     if params.get("skipped_steps") == 0:
         del params["skipped_steps"]
     return params

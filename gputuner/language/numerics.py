@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from gputuner.analysis.trajectory_means import reference_runs, two_digits
 from gputuner.language import numerics_words as words
 from gputuner.language.numbers import MISSING, value
 from gputuner.language.steps import PRECISIONS
@@ -92,7 +93,10 @@ def verdict(point: Point) -> str:
         reason = _("{reason}, from step {step} on").format(reason=reason, step=bad)
     share = point.extra.get("seen_share")
     if told in ("kept", "unseen") and share is not None:
-        reason = _("harm above {share} of the fall would have been seen").format(share=value(share, "fraction"))
+        told_share = value(two_digits(float(share)), "fraction")
+        reason = _("harm above about {share} of the fall would have been seen").format(share=told_share)
+        if runs := reference_runs(point.extra):
+            reason = _("{reason} (from {n} FP32 runs)").format(reason=reason, n=runs[1])
     return _("{verdict}: {reason}").format(verdict=said, reason=reason) if reason else said
 
 
@@ -118,7 +122,10 @@ def _figure(point: Point, name: str) -> str:
 def _reference(point: Point) -> str:
     if "fp32_end_loss" not in point.extra:
         return ""
-    return f"{_figure(point, 'fp32_end_loss')} ± {_figure(point, 'tolerance')}"
+    tolerance = point.extra.get("tolerance")
+    if tolerance is None:
+        return _figure(point, "fp32_end_loss")
+    return f"{_figure(point, 'fp32_end_loss')} ± {value(two_digits(float(tolerance)), '1')}"
 
 
 def operations(points: Sequence[Point]) -> Table:

@@ -16,6 +16,10 @@ _SEEN = N_(
     "Harm above {seen_share:fraction} of FP32's fall ({fall}) would have been seen nine times in ten; less, or what "
     "shows later than in {steps} steps, would not."
 )
+_BOUNDS = N_(
+    "These bounds rest on few runs ({seeds} FP32 runs with other seeds, {twins} of the same start): they are good for "
+    "the size of what may hide, not for its digits."
+)
 _SKIPS = N_("The gradient scaler skipped {skipped_steps} steps, at most {skips_in_a_row} in a row.")
 _ALIKE = N_("The same holds for {alike}.")
 _NEAR = N_("The largest activation, {near_value} ({near_place}), is not far from 65504, the most that FP16 holds.")
@@ -26,17 +30,17 @@ ADVICE: dict[str, AdviceWords] = {
     "numerics.kept": AdviceWords(
         title=N_("{precision} trains as FP32 does"),
         action=N_("Train {workload} in {precision}: over {steps} steps its loss is that of FP32."),
-        why=(_SEEN, _SAME, _ENDS, _ALIKE, _SKIPS, _NEAR),
+        why=(_SEEN, _SAME, _ENDS, _BOUNDS, _ALIKE, _SKIPS, _NEAR),
     ),
     "numerics.unseen": AdviceWords(
         title=N_("{precision}: no difference to FP32 seen above {seen_share:fraction} of the fall"),
         action=N_("{workload} may train in {precision}; watch its loss, for a smaller harm could not be seen here."),
-        why=(_SEEN, _SAME, _ENDS, _ALIKE, _SKIPS, _NEAR),
+        why=(_SEEN, _SAME, _ENDS, _BOUNDS, _ALIKE, _SKIPS, _NEAR),
     ),
     "numerics.apart": AdviceWords(
         title=N_("{precision} trains worse than FP32"),
         action=N_("Do not train {workload} in {precision} as it is; {instead} is the way."),
-        why=(_SAME, _ENDS, _SKIPS),
+        why=(_SAME, _ENDS, _BOUNDS, _SKIPS),
     ),
     "numerics.collapse": AdviceWords(
         title=N_("The gradient scale collapses in {precision}"),

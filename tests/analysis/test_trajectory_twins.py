@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gputuner.analysis.trajectory import Verdict, judge
-from gputuner.analysis.trajectory_means import TURN
+from gputuner.analysis.trajectory_means import TURN, reference_runs, two_digits
 from gputuner.analysis.trajectory_twins import paired
 
 STEPS = 200
@@ -100,3 +100,11 @@ def test_too_few_runs_or_steps_are_no_comparison():
     assert paired(run, [run], 0.01) is None
     assert paired(run, [run, [*run[:50], float("nan"), *run[51:]]], 0.01) is None
     assert paired(run[: 3 * TURN - 1], [run, run], 0.01) is None
+
+
+def test_bounds_of_three_runs_have_two_digits_and_say_how_many_runs():
+    """s of three normal values is known to 1 / √(2 · 2), a half: a third digit is noise."""
+    assert [two_digits(each) for each in (0.40123, 17.46, 0.0)] == [0.40, 17.0, 0.0]
+    ends = {"fp32_end_1": 1.0, "fp32_end_2": 1.1, "twin_end_1": 1.0, "twin_end_2": 1.0, "twin_end_3": 1.0}
+    assert reference_runs({**ends, "fp32_end_loss": 1.05}) == (2, 3)
+    assert reference_runs({"fp32_end_loss": 1.05}) is None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gputuner.experiments.numerics import Numerics
+from gputuner.language.advice import advice_why
 from gputuner.model.cards import Origin
 from gputuner.model.errors import DoesNotFit, UsageError, UserCodeError
 from gputuner.model.points import Flag
@@ -73,6 +74,10 @@ def test_rounding_alone_trains_as_fp32_does(lab):
     assert told.advised.advice[0].id == "numerics.kept"
     assert told.advised.advice[0].params["precision"] == "bf16"
     assert "bfloat16" in told.advised.advice[0].snippet
+    params = told.advised.advice[0].params
+    assert (params["seeds"], params["twins"]) == (4, 3)
+    assert all(float(f"{params[name]:.2g}") == params[name] for name in ("tolerance", "paired_end_tolerance"))
+    assert "few runs (4 FP32 runs with other seeds, 3 of the same start)" in advice_why(told.advised.advice[0])
 
 
 def test_the_band_is_that_of_several_starts_and_the_formats_share_one(lab):
