@@ -142,7 +142,7 @@ _SWITCHES: dict[str, str] = {
 _LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
     "burst": N_("from cold"),
-    "bursts": N_("in bursts"),
+    "bursts": N_("in short bursts, before a power cap"),
     "sustained": N_("sustained"),
     "alone": N_("alone"),
     **contention_words.PHASES,
@@ -332,6 +332,8 @@ def point_value(point: Point) -> str:
         return value(bool(point.value))
     if point.extra.get("at_least") is True:
         return f"≥ {value(point.value, point_unit(point))}"
+    if point.extra.get("at_most") is True:
+        return f"≤ {value(point.value, point_unit(point))}"
     spread = point.spread
     low, high = (spread.ci95_low, spread.ci95_high) if spread else (None, None)
     return interval(point.value, low, high, point_unit(point))

@@ -42,6 +42,7 @@ FLAGS: dict[Flag, str] = {
     Flag.SHARED: N_("others used the card meanwhile"),
     Flag.THROTTLED_POWER: N_("held back by the power limit"),
     Flag.THROTTLED_THERMAL: N_("held back by heat"),
+    Flag.CLOCK_LOWERED: N_("clock lowered, cause not seen"),
     Flag.NOT_STEADY: N_("not steady yet"),
     Flag.SPREAD: N_("wide spread"),
     Flag.DRIFT: N_("drifted while measured"),

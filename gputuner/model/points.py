@@ -15,6 +15,8 @@ class Flag(StrEnum):
     SHARED = "shared"
     THROTTLED_POWER = "throttled:power"
     THROTTLED_THERMAL = "throttled:thermal"
+    CLOCK_LOWERED = "clock_lowered"
+    """Bursts ended below the clock of the resting card, and no limit was seen."""
     NOT_STEADY = "not_steady"
     SPREAD = "spread"
     """IQR over 3 % of the median."""

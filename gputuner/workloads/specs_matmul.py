@@ -41,6 +41,8 @@ class ProductSpec:
     fast_accumulate: bool = False
     sparse: bool = False
     setup_counted: bool = False
+    bursts: bool = False
+    """Timed in short bursts with pauses, before a power cap takes hold."""
 
     def __post_init__(self) -> None:
         """Refuse what no card can do."""
@@ -49,10 +51,14 @@ class ProductSpec:
     @property
     def workload(self) -> str:
         """Name of the body."""
-        return "matmul_sparse" if self.sparse else "matmul"
+        return "matmul_bursts" if self.bursts else "matmul_sparse" if self.sparse else "matmul"
+
+    def asked(self) -> dict[str, Scalar]:
+        """The params as they cross the wire."""
+        return {**self.params(), "sparse": True} if self.bursts and self.sparse else self.params()
 
     def params(self) -> dict[str, Scalar]:
-        """The params as they cross the wire."""
+        """What was multiplied, as it is told."""
         told: dict[str, Scalar] = {"precision": self.precision, "m": self.m, "n": self.n, "k": self.k}
         if self.sparse:
             return {**told, "setup_counted": self.setup_counted}
@@ -63,13 +69,14 @@ class ProductSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductSearchSpec:
-    """Survey of shapes up to ``top`` in each side, in steps of ``step``."""
+    """Survey of shapes up to ``top`` in each side, in steps of ``step``; ``bursts``: timed as in ``ProductSpec``."""
 
     workload: ClassVar[str] = "matmul_search"
     precision: ProductFormat
     top: int = 16384
     step: int = 256
     fast_accumulate: bool = False
+    bursts: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no card can do."""
@@ -77,16 +84,24 @@ class ProductSearchSpec:
 
     @classmethod
     def fitting(
-        cls, precision: ProductFormat, free_bytes: int | None, *, largest: int = 16384, fast_accumulate: bool = False
+        cls,
+        precision: ProductFormat,
+        free_bytes: int | None,
+        *,
+        largest: int = 16384,
+        fast_accumulate: bool = False,
+        bursts: bool = False,
     ) -> "ProductSearchSpec":
         """The largest search whose two operands and result take at most half of ``free_bytes``."""
         top = largest
         each = 2 * PRODUCT_BYTES[precision] + RESULT_BYTES[precision]
         while free_bytes is not None and top > 256 and each * top * top > free_bytes / 2:
             top //= 2
-        return cls(precision=precision, top=top, step=max(16, top // 64), fast_accumulate=fast_accumulate)
+        step = max(16, top // 64)
+        return cls(precision=precision, top=top, step=step, fast_accumulate=fast_accumulate, bursts=bursts)
 
     def params(self) -> dict[str, Scalar]:
         """The params as they cross the wire."""
         told: dict[str, Scalar] = {"precision": self.precision, "top": self.top, "step": self.step}
-        return {**told, "fast_accumulate": True} if self.fast_accumulate else told
+        told |= {"fast_accumulate": True} if self.fast_accumulate else {}
+        return {**told, "bursts": True} if self.bursts else told

@@ -1,10 +1,12 @@
 """Dense and 2:4 sparse matrix products: the best rate of each number format over shapes.
 
 Method: a survey of shapes (``workloads/bodies/shape_search.py``: spread, near the leaders, finalists interleaved) finds
-the fastest; that one is measured anew, steadily. The chip's main format is also measured cold (``burst``: after 10 s of
-idling, until a limit takes hold, with sides short enough for many products until then) and in the last 30 s of 36 s of
-load (``sustained``); a smaller budget leaves both out. Counted are 2 · m · n · k operations, for 2:4 sparse products
-those of the dense one.
+the fastest; that one is measured anew in bursts of at most 25 ms with pauses (``bursts``), that is before a power cap
+takes hold. The chip's main format, whose shapes are searched under load, is also measured cold (``burst``: after 10 s
+of idling, until a limit takes hold, with sides short enough for many products until then) and in the last 30 s of 36 s
+of load (``sustained``, at the cap where there is one); a smaller budget leaves both out. On a processor, and where two
+products are longer than a burst, the winner is measured steadily (``steady``). Counted are 2 · m · n · k operations,
+for 2:4 sparse products those of the dense one.
 FP8 is measured with sums promoted to FP32 and with fast
 accumulation; sparse products with and without the compression of the operand. Inputs N(0,1); every result is checked
 against float64.
@@ -18,6 +20,7 @@ from gputuner.analysis.steady import rate_is_steady
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Machine, Steps, Unavailable
 from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.recording import rate
+from gputuner.experiments.benchmarks.surveyed import surveyed
 from gputuner.experiments.course import Course
 from gputuner.experiments.phases import free_part, last_part
 from gputuner.experiments.precisions import has_tensor_fp16, support
@@ -27,11 +30,13 @@ from gputuner.model.readings import Scalar
 from gputuner.model.steps import Done, Part, Step, StepResult, Trial, Work
 from gputuner.workloads.specs_matmul import ProductFormat, ProductSearchSpec, ProductSpec
 
-SEARCH_S, STEADY_S, SUSTAINED_S, BURST_S = 15.0, 5.0, 36.0, 0.2
-WARM_UP_S = {"burst": 0.0, "steady": 4.0, "sustained": 1.0}
-"""A power cap takes some seconds to settle after the pause in which the result of the search was checked."""
-BURST_ITERATION_S, BURST_SIDES = 0.002, (8192, 6144, 4096)
-"""A cap may take hold 35 ms after a cold start: a product in a burst should be short beside that."""
+SEARCH_S, BURSTS_S, SUSTAINED_S, BURST_S = 15.0, 2.5, 36.0, 0.2
+WARM_UP_S = {"burst": 0.0, "sustained": 1.0}
+BURST_ITERATION_S, BURSTS_ITERATION_S = 0.002, 0.011
+"""A cap may take hold 35 ms after a cold start: a product in a burst should be short beside that; in bursts with pauses
+one untimed and one timed make a burst."""
+SIDES = (14336, 12288, 10240, 8192, 6144, 4096, 2048)
+"""Sides that a product is cut to where it takes longer."""
 EMULATED_S = 3.0
 """An emulated format is searched this long at most: nobody should use it."""
 COLD_IDLE_S = 10.0
@@ -86,7 +91,7 @@ def _emulated(course: Course, precision: ProductFormat) -> bool:
 
 
 def _gemm(precision: ProductFormat, name: str) -> Callable[[Course, Effort], Steps]:
-    """Search, then the winner steadily; the main format also cold and sustained."""
+    """Search, then the winner in bursts (a processor: steadily); the main format also cold and sustained."""
 
     def run(course: Course, effort: Effort) -> Steps:
         for fast in (False, True) if precision == "fp8" else (False,):
@@ -94,10 +99,12 @@ def _gemm(precision: ProductFormat, name: str) -> Callable[[Course, Effort], Ste
             if found is None:
                 return
             winner, flop_per_s = found
-            cpu = course.context.card.is_cpu
-            yield from _measure(course, name, winner, effort.seconds(CPU_STEADY_S if cpu else STEADY_S), "steady")
-            if precision == main_format(course) and not cpu and effort.whole:
-                short = _for_burst(winner, flop_per_s)
+            if course.context.card.is_cpu:
+                yield from _measure(course, name, winner, effort.seconds(CPU_STEADY_S), "steady")
+                continue
+            yield from _in_bursts(course, name, cut(winner, flop_per_s, BURSTS_ITERATION_S), effort)
+            if precision == main_format(course) and effort.whole:
+                short = cut(winner, flop_per_s, BURST_ITERATION_S)
                 yield from _measure(course, name, short, BURST_S, "burst", idle_s=COLD_IDLE_S)
                 yield from _measure(course, name, winner, SUSTAINED_S, "sustained")
 
@@ -110,7 +117,9 @@ def _search(
     """The fastest shape and its rate in FLOP/s."""
     cpu = course.context.card.is_cpu
     free = course.context.free_bytes
-    spec = ProductSearchSpec.fitting(precision, free, largest=CPU_TOP if cpu else 16384, fast_accumulate=fast)
+    bursts = not cpu and precision != main_format(course)
+    largest = CPU_TOP if cpu else 16384
+    spec = ProductSearchSpec.fitting(precision, free, largest=largest, fast_accumulate=fast, bursts=bursts)
     usual_s = CPU_SEARCH_S if cpu else EMULATED_S if _emulated(course, precision) else SEARCH_S
     seconds = effort.seconds(usual_s, 1.0) * (3.0 if effort.full and not cpu else 1.0)
     work = Work(
@@ -137,17 +146,14 @@ def _search(
     return ProductSpec(precision=precision, m=m, n=n, k=k, transposed=transposed, fast_accumulate=fast), point.value
 
 
-def _for_burst(spec: ProductSpec, flop_per_s: float) -> ProductSpec:
-    """The shape, or with sides cut so that a product takes about ``BURST_ITERATION_S``."""
+def cut(spec: ProductSpec, flop_per_s: float, longest_s: float) -> ProductSpec:
+    """The shape, or with sides cut so that a product takes at most ``longest_s``, as far as ``SIDES`` go."""
 
     def seconds(made: ProductSpec) -> float:
         return 2.0 * made.m * made.n * made.k / flop_per_s
 
-    def cut(side: int) -> ProductSpec:
-        return replace(spec, m=min(spec.m, side), n=min(spec.n, side), k=min(spec.k, side))
-
-    sizes = (spec, *map(cut, BURST_SIDES))
-    return next((made for made in sizes if seconds(made) <= BURST_ITERATION_S), sizes[-1])
+    sizes = (spec, *(replace(spec, m=min(spec.m, s), n=min(spec.n, s), k=min(spec.k, s)) for s in SIDES))
+    return next((made for made in sizes if seconds(made) <= longest_s), sizes[-1])
 
 
 def _shape(part: Part) -> dict[str, Scalar]:
@@ -166,6 +172,27 @@ def _point(
     return rate(course, name, "matmul_rate", "FLOP/s", "flop", measured, conditions, params, flags=flags, extra=extra)
 
 
+def _in_bursts(
+    course: Course, name: str, spec: ProductSpec, effort: Effort
+) -> Generator[Step, StepResult, Point | None]:
+    """One shape in bursts with pauses; tells its point."""
+    spec = replace(spec, bursts=True)
+    measure_s = effort.seconds(BURSTS_S)
+    work = Work(
+        label="bench_matmul",
+        workload=spec.workload,
+        params=spec.asked(),
+        measure_s=measure_s,
+        budget_s=4 * measure_s + 20.0,
+    )
+    for part, conditions in (yield from surveyed(course, name, work)):
+        params: dict[str, Scalar] = {**spec.params(), "phase": part.params.get("phase", "steady")}
+        point = _point(course, name, part, conditions, params)
+        yield from course.tell(point)
+        return point
+    return None
+
+
 def _measure(
     course: Course, name: str, spec: ProductSpec, measure_s: float, phase: str, *, idle_s: float = 0.0
 ) -> Generator[Step, StepResult, Point | None]:
@@ -177,9 +204,9 @@ def _measure(
         measure_s=measure_s,
         budget_s=4 * measure_s + 20.0,
         idle_before_s=idle_s,
-        warmup_s=None if course.context.card.is_cpu else min(WARM_UP_S[phase], measure_s),
+        warmup_s=None if course.context.card.is_cpu else min(WARM_UP_S.get(phase, 0.0), measure_s),
     )
-    result = yield from course.attempt(work, idle_s + WARM_UP_S[phase] + measure_s + SETUP_S)
+    result = yield from course.attempt(work, idle_s + WARM_UP_S.get(phase, 0.0) + measure_s + SETUP_S)
     if not isinstance(result, Done) or not result.trials or not result.trials[0].iteration_s:
         yield from failed(course, name, result)
         return None
@@ -207,7 +234,7 @@ def _sparse(course: Course, effort: Effort) -> Steps:
             spec = ProductSpec(
                 precision=precision, m=SPARSE_SIDE, n=SPARSE_SIDE, k=SPARSE_SIDE, sparse=True, setup_counted=counted
             )
-            point = yield from _measure(course, "gemm-sparse", spec, effort.seconds(STEADY_S), "steady")
+            point = yield from _in_bursts(course, "gemm-sparse", spec, effort)
             if point is None:
                 break
 
@@ -216,7 +243,7 @@ def _benchmark(
     precision: ProductFormat,
     *,
     cpu_s: float = 6.0,
-    default_s: float = 27.0,
+    default_s: float = 22.0,
     unavailable: Callable[[Machine], Unavailable | None] | None = None,
 ) -> Benchmark:
     name = f"gemm-{precision}"
@@ -225,7 +252,7 @@ def _benchmark(
         group="gemm",
         unit="FLOP/s",
         default_s=default_s,
-        full_s=50.0 + (default_s - 27.0),
+        full_s=52.0 + (default_s - 22.0),
         cpu_s=cpu_s,
         run=_gemm(precision, name),
     )
@@ -233,20 +260,20 @@ def _benchmark(
 
 
 BENCHMARKS_GEMM: tuple[Benchmark, ...] = (
-    _benchmark("bf16", default_s=79.0),
+    _benchmark("bf16", default_s=76.0),
     _benchmark("fp16", unavailable=_fp16),
     _benchmark("fp16-acc16", unavailable=_since(7.0, "fp16_tensor")),
     _benchmark("tf32", unavailable=_since(8.0, "tf32")),
     _benchmark("fp32"),
     _benchmark("fp64"),
-    _benchmark("fp8", default_s=52.0, unavailable=_since(8.9, "fp8")),
+    _benchmark("fp8", default_s=43.0, unavailable=_since(8.9, "fp8")),
     _benchmark("int8", unavailable=_int8),
     Benchmark(
         name="gemm-sparse",
         group="gemm",
         unit="FLOP/s",
-        default_s=42.0,
-        full_s=50.0,
+        default_s=20.0,
+        full_s=20.0,
         cpu_s=0.0,
         run=_sparse,
         unavailable=_since(8.0, "sparsity_2_4"),

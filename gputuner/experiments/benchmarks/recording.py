@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gputuner.analysis.limits import share
-from gputuner.experiments.benchmarks.bursts import burst_conditions, in_bursts
+from gputuner.experiments.benchmarks.bursts import burst_conditions, burst_flags, in_bursts
 from gputuner.experiments.benchmarks.judging import implausible, measured_against
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags
 from gputuner.experiments.course import Course
@@ -54,7 +54,7 @@ def rate(
         extra = {**extra, **origin}
         if in_bursts(measured):
             conditions, drawn = burst_conditions(measured, conditions, course.conditions)
-            extra = {**extra, **drawn}
+            extra, flags = {**extra, **drawn}, (*flags, *burst_flags(measured, conditions))
     trial = measured if isinstance(measured, Trial) else _as_trial(measured)
     point = course.make.rate(metric, benchmark, unit, work, trial, conditions, params, flags=flags, extra=extra)
     seconds = work / point.value

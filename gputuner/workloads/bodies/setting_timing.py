@@ -13,6 +13,8 @@ WINDOWS_WANTED = 24
 """For an interval (20 blocks) with some to spare."""
 LONGEST_WINDOW_S, SHORTEST_WINDOW_S = 0.1, 0.005
 LEAST_WINDOWS = 3
+WINDOWS_NEEDED = 21
+"""For an interval, one to spare."""
 
 Windowed = tuple[list[float], tuple[int, int]]
 """Seconds per iteration of each window, and the span of the timed part (host monotonic, ns)."""
@@ -41,6 +43,11 @@ def waited_for(device: Device, iterate: Callable[[], Any]) -> float:
     iterate()
     device.synchronise()
     return max(time.monotonic() - start, 1e-7)
+
+
+def window_needs_s(iteration_s: float) -> float:
+    """Seconds of warm-up and windows that an interval needs, where an iteration is a window of its own."""
+    return WINDOWS_NEEDED * iteration_s / (1.0 - WARM_SHARE)
 
 
 def timed_warm(

@@ -20,6 +20,7 @@ import random
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from gputuner.workloads.bodies.shape_space import Shape, ShapeSpace
 
@@ -35,6 +36,10 @@ VISITS, CATCH_UP = (36, 12), 4
 """When so many are left, the best third brings its like, timed so often before it competes."""
 LENGTHS = (1.25, 0.9)
 """Other lengths of k of a leader's like, as multiples of its own."""
+BURST_LONGEST_S = 0.01
+"""In bursts a product should not take longer: one untimed and one timed fit into a burst."""
+IN_BURSTS: "dict[str, Any]" = {"last": 3, "finals": 0.3, "visits": (18, 6), "catch_up": 2}
+"""A search in bursts: a quarter as many timings, which scatter little, and enough of the best for an interval."""
 CHUNK = 24
 """Shapes timed in one go."""
 FAR = 0.04
@@ -71,7 +76,11 @@ def ranked(candidates: "Sequence[Candidate]") -> "list[Candidate]":
 
 
 class ShapeSearch:
-    """One search. ``rates_of`` times shapes one after the other, in FLOP/s; ``left``: share of the time left."""
+    """One search. ``rates_of`` times shapes one after the other, in FLOP/s; ``left``: share of the time left.
+
+    ``last``: so many are timed until the end; ``finals``: share of the time that is theirs alone. ``visits``,
+    ``catch_up``: as ``VISITS`` and ``CATCH_UP``, fewer where timings are few and scatter little.
+    """
 
     def __init__(
         self,
@@ -84,6 +93,10 @@ class ShapeSearch:
         layouts: "tuple[bool, ...]" = (False, True),
         sm_count: "int | None" = None,
         seed: int = 0,
+        last: int = LAST,
+        finals: float = 0.0,
+        visits: "Sequence[int]" = VISITS,
+        catch_up: int = CATCH_UP,
     ) -> None:
         self._rates_of = rates_of
         self._left = left
@@ -92,6 +105,8 @@ class ShapeSearch:
         self._random = random.Random(seed)
         self._known: dict[Shape, Candidate] = {}
         self._pace = 0.0
+        self._last, self._finals = last, finals
+        self._visits, self._catch_up = list(visits), catch_up
 
     def run(self) -> "list[Candidate]":
         """All that were measured: those that were timed until the end first, best first; then the others."""
@@ -148,16 +163,17 @@ class ShapeSearch:
     def _narrow(self) -> "list[Candidate]":
         """Fewer and fewer of the leaders, timed again and again until time is up; best first."""
         survivors = ranked(list(self._known.values()))
-        most, start = max(LAST, len(survivors) // 2), max(self._left(), 1e-9)
-        visits = list(VISITS)
+        last, start = self._last, max(self._left() - self._finals, 1e-9)
+        most = max(last, len(survivors) // 2)
+        visits = [*self._visits]
         while (left := self._left()) > 0.0:
-            kept = max(LAST, round(LAST * (most / LAST) ** (left / start)))
+            kept = max(last, round(last * (most / last) ** (max(0.0, left - self._finals) / start)))
             survivors = survivors[:kept]
             if visits and kept <= visits[0]:
                 survivors = survivors + self._like(survivors[: visits.pop(0) // 3])
             self._measure([candidate.shape for candidate in survivors], 0.0)
             survivors = ranked(survivors)
-        return survivors[:LAST]
+        return survivors[: self._last]
 
     def _like(self, leaders: "Sequence[Candidate]") -> "list[Candidate]":
         """Sides swapped, other lengths and the other layout of the leaders, as far as new; timed a few times."""
@@ -168,6 +184,6 @@ class ShapeSearch:
             shapes += [(m, n, k, layout) for layout in self._layouts if layout != transposed]
             shapes += [self._space.fitted(m, n, min(self._space.top, share * k), transposed) for share in LENGTHS]
         new = [shape for shape in dict.fromkeys(shapes) if shape not in self._known]
-        for _ in range(CATCH_UP):
+        for _ in range(self._catch_up):
             self._measure(new, 0.0)
         return [self._known[shape] for shape in new if shape in self._known]

@@ -12,6 +12,7 @@ from gputuner.workloads.bodies.switches import ACCUMULATE
 
 BODIES: "dict[str, str | Callable[..., Any]]" = {
     "matmul": "matmul:Matmul",
+    "matmul_bursts": "matmul_bursts:MatmulBursts",
     "matmul_search": "matmul_search:MatmulSearch",
     "matmul_sparse": "matmul_sparse:SparseMatmul",
     "copy": "copy:Copy",

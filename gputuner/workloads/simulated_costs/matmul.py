@@ -14,6 +14,7 @@ from gputuner.workloads.simulated_costs.chip import (
     precision_of,
 )
 from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOnChipError
+from gputuner.workloads.simulated_costs.operations import in_bursts
 
 ERRORS = {
     "fp64": 4e-16,
@@ -31,7 +32,7 @@ SPARSE_GAIN = 1.55
 """What 2:4 sparse products gain over dense ones in practice; twice is the sheet's."""
 COMPRESSION_SHARE = 1.4
 """Compressing the operand each time costs this much of the product's own time on top."""
-LARGEST_S = 0.02
+LARGEST_S, BURST_LARGEST_S = 0.02, 0.008
 """A product of the largest shape takes about this long at most."""
 TRIED: tuple[tuple[int, int, int], ...] = (
     (5120, 9472, 13312), (14848, 14848, 14848), (8704, 8448, 16384), (8192, 8192, 8192), (4096, 4096, 4096),
@@ -58,16 +59,25 @@ def matmul_sparse(card: SimulatedCard, params: Mapping[str, Scalar]) -> Cost:
     return _product(card, str(params["precision"]), shape, params, gain=gain, notes=notes)
 
 
+def matmul_bursts(card: SimulatedCard, params: Mapping[str, Scalar]) -> Sequence[Setting]:
+    """One product, dense or 2:4 sparse, in bursts with pauses where it is short enough."""
+    named = {"m": params["n"], "k": params["n"], **params}
+    cost = matmul_sparse(card, named) if params.get("sparse") else matmul(card, named)
+    return (in_bursts(card, Setting(params={}, cost=cost)),)
+
+
 def matmul_search(card: SimulatedCard, params: Mapping[str, Scalar]) -> Sequence[Setting]:
     """Shapes from large to small."""
     top, precision = int(params.get("top", 16384)), str(params["precision"])
     rate = product_flop_per_cycle(card.facts, precision, params) * card.sm_clock_hz()
-    top = min(top, int((rate * LARGEST_S / 2.0) ** (1 / 3)))
+    bursts = bool(params.get("bursts", False))
+    top = min(top, int((rate * (BURST_LARGEST_S if bursts else LARGEST_S) / 2.0) ** (1 / 3)))
     settings: list[Setting] = []
     for shape in TRIED:
         m, n, k = (max(64, side * top // 16384 // 64 * 64) for side in shape)
         told: dict[str, Scalar] = {"m": m, "n": n, "k": k, "transposed": False}
-        settings.append(Setting(params=told, cost=_product(card, precision, (m, n, k), params)))
+        setting = Setting(params=told, cost=_product(card, precision, (m, n, k), params))
+        settings.append(in_bursts(card, setting) if bursts else setting)
     return sorted(settings, key=lambda s: card.iteration_s(s.cost.load) / s.cost.work["flop"])
 
 

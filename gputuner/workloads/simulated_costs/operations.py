@@ -68,7 +68,7 @@ def attention(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Settin
                 if backend != "math":
                     work["bytes"] = tensor_bytes * LEAST_TENSORS[direction]
                 cost = _attention(card, precision, backend, direction, work, scores, need)
-                settings.append(_in_bursts(card, Setting(params=named, cost=cost)))
+                settings.append(in_bursts(card, Setting(params=named, cost=cost)))
     if not settings:
         raise UnsupportedOnChipError("no length fits")
     return tuple(settings)
@@ -151,11 +151,11 @@ def conv(card: SimulatedCard, params: Mapping[str, Scalar]) -> tuple[Setting, ..
                     "shape": name, "direction": direction, "channels_last": last, "batch": batch,
                     "precision": precision,
                 }  # fmt: skip
-                settings.append(_in_bursts(card, Setting(params=named, cost=cost)))
+                settings.append(in_bursts(card, Setting(params=named, cost=cost)))
     return tuple(settings)
 
 
-def _in_bursts(card: SimulatedCard, setting: Setting) -> Setting:
+def in_bursts(card: SimulatedCard, setting: Setting) -> Setting:
     """The setting timed as the body times it: in bursts, where an iteration is short enough."""
     if card.facts.chip == PROCESSOR_CHIP:
         return setting

@@ -11,7 +11,7 @@ from gputuner.workloads.simulated_costs.cost import Cost, Setting, UnsupportedOn
 from gputuner.workloads.simulated_costs.decode import decode
 from gputuner.workloads.simulated_costs.links import allreduce, peer_transfer, transfer
 from gputuner.workloads.simulated_costs.loading import loading
-from gputuner.workloads.simulated_costs.matmul import matmul, matmul_search, matmul_sparse
+from gputuner.workloads.simulated_costs.matmul import matmul, matmul_bursts, matmul_search, matmul_sparse
 from gputuner.workloads.simulated_costs.memory import stream, stream_sweep
 from gputuner.workloads.simulated_costs.numerics import numerics
 from gputuner.workloads.simulated_costs.operations import attention, conv, launch
@@ -36,6 +36,7 @@ COSTS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Cost]] = {
 }
 SURVEYS: dict[str, Callable[[SimulatedCard, Mapping[str, Scalar]], Sequence[Setting]]] = {
     "matmul_search": matmul_search,
+    "matmul_bursts": matmul_bursts,
     "stream_sweep": stream_sweep,
     "chase": chase,
     "regions": regions,

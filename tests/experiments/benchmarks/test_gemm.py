@@ -6,11 +6,12 @@ import pytest
 
 from gputuner.experiments.bench import Bench
 from gputuner.experiments.benchmarks.benchmark import Effort, Machine
-from gputuner.experiments.benchmarks.gemm import BENCHMARKS_GEMM
+from gputuner.experiments.benchmarks.gemm import BENCHMARKS_GEMM, cut
 from gputuner.experiments.course import Course
 from gputuner.model.cards import CPU_CARD, CardInfo, CatalogMatch, Support
 from gputuner.model.points import Conditions, Flag
 from gputuner.model.steps import Done, OutOfMemory, Part, Report, Trial, UserCodeFailed, Warn, Work
+from gputuner.workloads.specs_matmul import ProductSpec
 
 BY_NAME = {benchmark.name: benchmark for benchmark in BENCHMARKS_GEMM}
 RATE = 100e12
@@ -37,6 +38,13 @@ def _answer(work):
             trials=(Trial(iteration_s=(), t0_ns=0, t1_ns=10**9, parts=(_part(BEST), _part(slower, 0.9 * RATE))),),
             conditions=Conditions(duration_s=1.0, samples=4),
             part_conditions=(Conditions(duration_s=1.0, samples=4),) * 2,
+        )
+    if work.workload == "matmul_bursts":
+        part = replace(_part(work.params), params={"phase": "bursts"}, relative_error=1e-3)
+        return Done(
+            trials=(Trial(iteration_s=(), t0_ns=0, t1_ns=10**9, parts=(part,)),),
+            conditions=Conditions(duration_s=2.5, samples=4),
+            part_conditions=(Conditions(duration_s=2.0, samples=4),),
         )
     flop = 2.0 * work.params["m"] * work.params["n"] * work.params["k"]
     trial = Trial(iteration_s=(flop / RATE,) * 40, t0_ns=0, t1_ns=10**9, work={"flop": flop}, relative_error=1e-3)
@@ -76,19 +84,48 @@ def context(plan_context):
     return plan_context(_card())
 
 
-def test_the_winner_of_the_search_is_measured_steadily_cold_and_sustained(context):
+def test_the_winner_of_the_search_is_measured_in_bursts_cold_and_sustained(context):
     works, points, _ = _played(context, "gemm-bf16")
-    assert [w.workload for w in works] == ["matmul_search", "matmul", "matmul", "matmul"]
-    assert all({k: w.params[k] for k in BEST} == BEST for w in (works[1], works[3]))
+    assert [w.workload for w in works] == ["matmul_search", "matmul_bursts", "matmul", "matmul"]
+    assert {k: works[3].params[k] for k in BEST} == BEST
     assert works[2].idle_before_s >= 10.0
     assert works[2].warmup_s == 0.0
-    assert 2.0 * works[2].params["m"] * works[2].params["n"] * works[2].params["k"] / RATE <= 0.002
+    assert _seconds(works[2]) <= 0.002
+    assert _seconds(works[1]) <= 0.0115
     assert works[3].measure_s >= 30.0
-    assert [p.params["phase"] for p in points] == ["search", "steady", "burst", "sustained"]
+    assert [p.params["phase"] for p in points] == ["search", "bursts", "burst", "sustained"]
+
+
+def _seconds(work):
+    return 2.0 * work.params["m"] * work.params["n"] * work.params["k"] / RATE
+
+
+def test_the_main_format_is_searched_under_load_and_the_others_before_the_cap(context):
+    assert "bursts" not in _played(context, "gemm-bf16")[0][0].params
+    assert _played(context, "gemm-fp16")[0][0].params["bursts"] is True
 
 
 def test_a_small_budget_has_no_room_for_a_cold_start_and_a_sustained_load(context):
     _, points, _ = _played(context, "gemm-bf16", effort=Effort(share=0.3))
+    assert [p.params["phase"] for p in points] == ["search", "bursts"]
+
+
+def test_a_product_that_fits_a_burst_is_measured_at_its_own_shape(context):
+    fast = ProductSpec(precision="bf16", m=14848, n=14848, k=16384)
+    assert cut(fast, 800e12, 0.011) == fast
+    slow = cut(fast, 100e12, 0.011)
+    assert (slow.m, slow.n, slow.k) == (8192, 8192, 8192)  # 11.0 ms
+
+
+def test_a_product_too_long_for_a_burst_is_told_as_steady(context):
+    def answer(work):
+        done = _answer(work)
+        if work.workload != "matmul_bursts":
+            return done
+        part = replace(done.trials[0].parts[0], params={})
+        return replace(done, trials=(replace(done.trials[0], parts=(part,)),))
+
+    _, points, _ = _played(context, "gemm-fp64", answer)
     assert [p.params["phase"] for p in points] == ["search", "steady"]
 
 
@@ -147,7 +184,7 @@ def test_bf16_on_turing_is_marked_and_short(plan_context):
 
     works, points, _ = _played(plan_context(turing), "gemm-bf16", emulated)
     assert works[0].measure_s <= 3.0
-    assert [w.workload for w in works] == ["matmul_search", "matmul"]  # FP16 is its main format
+    assert [w.workload for w in works] == ["matmul_search", "matmul_bursts"]  # FP16 is its main format
     assert all(Flag.EMULATED in p.flags for p in points)
 
 

@@ -11,6 +11,7 @@ from gputuner.workloads.bodies.cpu import CpuDevice  # noqa: E402
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError  # noqa: E402
 from gputuner.workloads.bodies.graph_capture import Captured  # noqa: E402
 from gputuner.workloads.bodies.matmul import Matmul  # noqa: E402
+from gputuner.workloads.bodies.matmul_bursts import MatmulBursts  # noqa: E402
 from gputuner.workloads.bodies.matmul_search import MatmulSearch  # noqa: E402
 from gputuner.workloads.bodies.matmul_sparse import SparseMatmul, pruned  # noqa: E402
 from gputuner.workloads.bodies.survey import Pace  # noqa: E402
@@ -159,3 +160,20 @@ def test_a_search_that_is_stopped_ends_with_what_it_has(device):
     search = MatmulSearch(device, precision="fp32", seed=0, top=128, step=64)
     parts = list(search.parts(Pace(measure_s=60.0, left_s=lambda: 60.0, stopped=lambda: True)))
     assert len(parts) >= 1
+
+
+def test_a_product_measured_as_a_survey_is_counted_and_checked_like_any_other(device):
+    pace = Pace(measure_s=0.05, left_s=lambda: 0.05, stopped=lambda: False)
+    (part,) = MatmulBursts(device, precision="fp32", n=64, m=64, k=128, seed=0).parts(pace)
+    assert part.work == {"flop": 2.0 * 64 * 64 * 128}
+    assert part.relative_error <= 1e-6
+    assert part.params == {}  # a processor has no cap to stay ahead of
+    assert len(part.iteration_s) >= 3
+
+
+def test_a_processor_is_searched_without_pauses(device):
+    search = MatmulSearch(device, precision="fp32", seed=0, top=128, step=64, bursts=True)
+    parts = list(
+        search.parts(Pace(measure_s=0.2, left_s=iter([0.2, 0.1] + [0.0] * 999).__next__, stopped=lambda: False))
+    )
+    assert all("phase" not in part.params and "loaded_share" not in part.notes for part in parts)
