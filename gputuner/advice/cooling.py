@@ -59,11 +59,25 @@ def cooling_questions(evidence: Evidence) -> tuple[Question, ...]:
         params: dict[str, Scalar] = {} if missing is None else {"missing_min": missing, "known": True}
         again = command(card, f"{words} --minutes {minutes}")
         found.append(Question(id="cooling_longer", card=card.uuid, command=again, params=params))
-    if "room_c" not in steady.extra:
-        found.append(Question(id="cooling_room", card=card.uuid, command=command(card, f"{words} --room 25")))
+    unsure = _unsure(evidence, steady)
+    if "room_c" in steady.extra and unsure:
+        again = command(card, f"{words} --minutes {round(2 * float(steady.params['load_min']))}")
+        found.append(Question(id="cooling_resistance", card=card.uuid, command=again, params=unsure))
+    elif "room_c" not in steady.extra:
+        again = command(card, f"{words} --room 25")
+        found.append(Question(id="cooling_room", card=card.uuid, command=again, params=unsure))
     if "cooler" not in steady.params:
         found.append(Question(id="cooling_cooler", card=card.uuid, command=command(card, f"{words} --cooler open")))
     return tuple(found)
+
+
+def _unsure(evidence: Evidence, steady: Point) -> dict[str, Scalar]:
+    """How well the resistance is known, in per cent to each side, where only the unknown air keeps it open."""
+    resistance = evidence.last("thermal_resistance")
+    if resistance is None or steady.extra.get("closed") is not True or resistance.extra.get("closed") is not False:
+        return {}
+    low, high = band_of(resistance)
+    return {"percent": round(50.0 * (high - low) / resistance.value), "known": True}
 
 
 def band_of(point: Point) -> tuple[float, float]:

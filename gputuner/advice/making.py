@@ -69,8 +69,7 @@ def make(
     ``weight`` is the importance in per cent where no gain can be told (a fault to look at, a limit to know).
     ``chance`` is how likely the reader is in the situation at all. ``change``: what it changes of a training.
     """
-    told = "turns" in params and gain is not None and gain.low is not None and gain.low > 0.0
-    restless = scattered(*(e for e in evidence if isinstance(e, Point))) and not told
+    restless = scattered(*(e for e in evidence if isinstance(e, Point))) and "turns" not in params
     factor = (RISK_FACTOR if risk else 1.0) * (SCATTERED_FACTOR if restless else 1.0)
     worth = factor * chance * GAIN_SCALE * max(gain.value, 0.0) * PROBABILITY[confidence] if gain else 0.0
     references = tuple(dict.fromkeys(e if isinstance(e, str) else e.id for e in evidence))

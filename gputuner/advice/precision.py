@@ -8,7 +8,7 @@ from gputuner.advice.snippets import channels_last as layout_snippet
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.advice.turns import against
 from gputuner.analysis.throughput import preferred_precision
-from gputuner.model.advice import Advice, Gain
+from gputuner.model.advice import Advice
 from gputuner.model.change import Change
 from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
@@ -70,10 +70,6 @@ def _sides(points: dict[str, Point]) -> tuple[str, str, str]:
     base = next(name for name in ("tf32", "fp32", "bf16", "fp16") if name in points)
     other = base if best != base else max((n for n in points if n != base), key=lambda n: points[n].value)
     return best, base, other
-
-
-def _is_gain(gain: Gain) -> bool:
-    return gain.low is not None and gain.low > 0.0
 
 
 def doubts(evidence: Evidence) -> list[Change]:
@@ -162,7 +158,7 @@ def layout_rule(evidence: Evidence) -> list[Advice]:
             better, worse = (last, first) if use else (first, last)
             pair = against(evidence, better, worse)
             gain = pair.gain
-            if not use and scattered(last, first) and not (pair.params and _is_gain(gain)):
+            if not use and scattered(last, first) and not pair.params:
                 continue  # a neighbour that was busy meanwhile makes any layout slow
             if gain.value < LAYOUT_GAIN:
                 continue

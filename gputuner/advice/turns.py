@@ -26,7 +26,7 @@ class Against:
     base: float
     points: tuple[Point, ...]
     params: dict[str, Scalar] = field(default_factory=lambda: {})
-    """``turns``: rounds measured, where it rests on turns."""
+    """``turns``: rounds measured, where turns show that the one is faster (the interval leaves out 0)."""
 
 
 def against(evidence: Evidence, better: Point, base: Point) -> Against:
@@ -42,7 +42,7 @@ def against(evidence: Evidence, better: Point, base: Point) -> Against:
         better=_mean([second[at] for at in rounds]),
         base=_mean([first[at] for at in rounds]),
         points=(better, base, *(side[at] for at in rounds for side in (first, second))),
-        params={"turns": len(rounds)},
+        params={"turns": len(rounds)} if compared.is_faster else {},
     )
 
 
