@@ -15,6 +15,8 @@ LITTLE_LOST = 0.03
 """A clock less than this below its maximum is not worth a headline, however long the limit was touched."""
 AT_MAXIMUM = 0.995
 """A power limit at this share of the highest that can be set, or above, cannot be raised."""
+NOTHING = 0.01
+"""Share of the time below which a limit is not spoken of."""
 TRUSTED_S = 1.0
 """Shorter windows hold too few samples to speak of a share."""
 
@@ -67,13 +69,18 @@ def clock_lost(conditions: Conditions, card: CardInfo) -> float | None:
     return max(0.0, round(1.0 - conditions.sm_clock_mhz / highest, 3))
 
 
-def _unhindered(evidence: Evidence) -> str | None:
-    """The recommended training, where it ran under load without being held back by the power limit."""
-    for point, conditions in reversed(list(evidence.loads())):
-        ours = conditions.duration_s >= TRUSTED_S and _nearness(evidence, point) == 2
-        if ours and conditions.limited_s and share(conditions, Limiter.POWER) < POWER_SHARE:
-            return point.workload
-    return None
+def _unhindered(evidence: Evidence) -> tuple[str, float] | None:
+    """The recommended training, where it ran under load without being held back by the power limit to speak of, and
+    the largest share of the time that it was in it."""
+    ours = [
+        (share(conditions, Limiter.POWER), point.workload)
+        for point, conditions in evidence.loads()
+        if conditions.duration_s >= TRUSTED_S and conditions.limited_s and _nearness(evidence, point) == 2
+    ]
+    if not ours:
+        return None
+    most, workload = max(ours)
+    return (workload, most) if most < POWER_SHARE else None
 
 
 def power_rule(evidence: Evidence) -> list[Advice]:
@@ -107,7 +114,9 @@ def power_rule(evidence: Evidence) -> list[Advice]:
     params["recommended"] = _nearness(evidence, point) == 2
     free = None if params["recommended"] else _unhindered(evidence)
     if free is not None:
-        params["free_workload"] = free
+        params["free_workload" if free[1] < NOTHING else "spared_workload"] = free[0]
+        if free[1] >= NOTHING:
+            params["spared_share"] = free[1]
     weight = 0.2 if little else 4.0 if free is None else 1.0
     return [make("limit.power", evidence.card.uuid, params, references, weight=weight)]
 

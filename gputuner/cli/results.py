@@ -16,7 +16,7 @@ from gputuner.language.words import N_, _, listed
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
 from gputuner.model.events import Outcome
-from gputuner.model.points import Point
+from gputuner.model.points import Conditions, Point
 from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 
@@ -54,6 +54,11 @@ _LIMITS: dict[Limiter, str] = {
     Limiter.SYNC_BOOST: N_("Sync boost held the clock back {share:fraction} of the time under sustained load."),
     Limiter.NONE: N_("Nothing held the clock back under sustained load."),
 }
+
+_ELSEWHERE = N_(
+    "Nothing held the clock back in the longest load; in another one it was held back {share:fraction} of the time "
+    "({limiter})."
+)
 
 
 def show_figures(output: Output, points: Sequence[Point]) -> None:
@@ -112,7 +117,7 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
     that tells limits of its clock.
     """
     from gputuner.advice.evidence import Evidence
-    from gputuner.advice.limits import LITTLE_LOST, clock_lost
+    from gputuner.advice.limits import LITTLE_LOST, TRUSTED_S, clock_lost
     from gputuner.analysis.limits import THERMAL, what_limits
     from gputuner.language.filling import fill
 
@@ -126,13 +131,28 @@ def limit_sentence(points: Sequence[Point], card: CardInfo) -> str:
         return _("This card does not tell what holds its clock back.")
     held = what_limits((longest,))
     if held.limiter not in _LIMITS or held.share < _LITTLE:
-        return _(_LIMITS[Limiter.NONE])
+        told = [point.conditions for point in own if point.conditions is not None]
+        return _elsewhere([each for each in told if each != longest and each.duration_s >= TRUSTED_S])
     if held.limiter in THERMAL and Evidence(card=card, points=tuple(own)).temperature_stuck:
         return _("The core temperature of this card does not move and cannot be believed; nothing is said about heat.")
     lost = clock_lost(longest, card) if held.limiter is Limiter.POWER else None
     if lost is None:
         return fill(_LIMITS[held.limiter], {"share": held.share})
     return fill(_POWER_LITTLE if lost < LITTLE_LOST else _POWER_LOST, {"share": held.share, "lost": lost})
+
+
+def _elsewhere(others: Sequence[Conditions]) -> str:
+    """Nothing held the longest load back; of the others the one that was held back most, if any was."""
+    from gputuner.analysis.limits import what_limits
+    from gputuner.language.filling import fill
+    from gputuner.language.terms import limiter
+
+    found = [held for held in (what_limits((each,)) for each in others) if held.limiter in _LIMITS]
+    worst = max(found, key=lambda held: held.share, default=None)
+    if worst is None or worst.share < _LITTLE:
+        return _(_LIMITS[Limiter.NONE])
+    told: dict[str, Scalar | None] = {"share": worst.share, "limiter": limiter(worst.limiter)}
+    return fill(_ELSEWHERE, told)
 
 
 def show_advice(

@@ -146,7 +146,7 @@ def _named(params: Mapping[str, Scalar], card: str = "") -> dict[str, Scalar]:
             named.pop(other, None)
             named.pop(rate, None)
         told.add(named.get(other))
-    for name in ("workload", "free_workload"):
+    for name in ("workload", "free_workload", "spared_workload"):
         if name in named:
             named[name] = workload(str(named[name]))
     if "mix" in params:

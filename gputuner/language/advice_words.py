@@ -31,6 +31,7 @@ _POWER = (
     _CLOCK,
     N_("The limit can be set up to {limit_max_w:W}."),
     N_("{free_workload} as recommended here was not held back."),
+    N_("{spared_workload} as recommended here was held back {spared_share:fraction} of the time only."),
 )
 _BATCH_NORM = N_(
     "Batch norm sees {micro} samples at a time, so a model with it is not trained exactly as with {effective} at once."

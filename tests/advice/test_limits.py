@@ -74,13 +74,36 @@ def test_the_recommended_training_goes_before_a_kernel_and_a_kernel_before_other
     rates = tuple(lab.ladder())
     (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, kernel, other, ours)))
     assert (told.params["share"], told.params["recommended"]) == (pytest.approx(0.2), True)
-    cool = load(lab, limited={"power": 0.1})
+    cool = load(lab, limited={"power": 0.01})
     (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, kernel, other, cool)))
     assert (told.params["training"], told.params["recommended"]) == (False, False)
     assert "ResNet-50 as recommended here was not held back." in advice_why(told)
     assert told.rank < 4.0
     (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*rates, other, cool)))
     assert (told.params["precision"], told.params["recommended"]) == ("fp32", False)
+
+
+def test_a_few_per_cent_of_the_time_are_not_called_nothing(lab):
+    limited = lab.conditions(limited={"power": 10.0})
+    kernel = lab.point(
+        "k", "matmul_rate", 1e14, workload="matmul", phase="sustained", precision="bf16", conditions=limited
+    )
+    nearly = load(lab, limited={"power": 0.4})
+    (told,) = power_rule(lab.Evidence(card=lab.card(), points=(*lab.ladder(), kernel, nearly)))
+    assert "ResNet-50 as recommended here was held back 4 % of the time only." in advice_why(told)
+    assert "was not held back" not in advice_why(told)
+
+
+def test_nothing_is_not_said_beside_loads_that_were_held_back(lab):
+    """A batch run: 17.3 % of one load in the power limit, the longest one in none."""
+    card = lab.card(sm_clock_max_mhz=1980.0)
+    free = lab.rate("long", 128, 1000.0, conditions=lab.conditions(20.0, {"power": 0.0}))
+    held = lab.rate("short", 64, 900.0, conditions=lab.conditions(10.0, {"power": 1.73}))
+    assert limit_sentence([free, held], replace(card, uuid=free.card)) == (
+        "Nothing held the clock back in the longest load; in another one it was held back 17.3 % of the time "
+        "(power limit)."
+    )
+    assert limit_sentence([free], replace(card, uuid=free.card)) == "Nothing held the clock back under sustained load."
 
 
 def test_little_time_in_the_limit_is_no_advice(lab):
