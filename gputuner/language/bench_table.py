@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gputuner.analysis.headlines import BESIDE, WORST_TOO, benchmark_of, headlines
-from gputuner.language.benchmarks import cause, held_back, level
+from gputuner.language.benchmarks import cause, held_back, level, limit_share
 from gputuner.language.names import metric
 from gputuner.language.numbers import number, value
 from gputuner.language.steps import point_unit, point_value, settings
@@ -221,6 +221,7 @@ def _kind(point: Point) -> tuple[str, ...]:
 
 def _ranged(points: Sequence[Point]) -> Point:
     """The first, with the range over all of each figure that its sentence tells."""
+    points = [_with_share(point) for point in points]
     extra = dict(points[0].extra)
     for name in _IN_SENTENCE:
         figures = [float(f) for point in points if isinstance(f := point.extra.get(name), int | float)]
@@ -231,6 +232,12 @@ def _ranged(points: Sequence[Point]) -> Point:
     if loads and f"{min(loads):.3g}" != f"{max(loads):.3g}":
         extra["intensity"] = _("{low} … {high}").format(low=number(min(loads)), high=number(max(loads)))
     return replace(points[0], extra=extra)
+
+
+def _with_share(point: Point) -> Point:
+    """With the share of the time in the limit that its sentence names, where only its conditions tell it."""
+    share = limit_share(point)
+    return point if share is None else replace(point, extra={**point.extra, "held_back_share": share})
 
 
 def _percents(share: float) -> str:

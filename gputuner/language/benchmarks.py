@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from gputuner.analysis.limits import THERMAL, share
 from gputuner.language.filling import fill
 from gputuner.language.names import feature
 from gputuner.language.words import N_, _
 from gputuner.model.points import Flag, Point
+from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 
 GROUPS: dict[str, str] = {
@@ -125,6 +127,26 @@ CAUSES: dict[str, str] = {
     "nothing": N_("Nothing held it back: {peak:fraction} of the peak at the clock it ran."),
     "power_at_peak": N_("The power limit held the clock back; at that clock it reached {peak:fraction} of the peak."),
     "thermal_at_peak": N_("Heat held the clock back; at that clock it reached {peak:fraction} of the peak."),
+    "power_at_peak_share": N_(
+        "The power limit held the clock back {share:fraction} of the time; at the clock it ran it reached "
+        "{peak:fraction} of the peak."
+    ),
+    "thermal_at_peak_share": N_(
+        "Heat held the clock back {share:fraction} of the time; at the clock it ran it reached {peak:fraction} of the "
+        "peak."
+    ),
+    "dram_fine": N_("Nothing held it back: {peak:fraction} of what the memory's pins carry at their clock."),
+    "dram_power": N_(
+        "Nothing held the memory back: {peak:fraction} of what its pins carry at their clock. The power limit held the "
+        "SM clock back meanwhile, which the memory's rate does not follow."
+    ),
+    "dram_thermal": N_(
+        "Nothing held the memory back: {peak:fraction} of what its pins carry at their clock. Heat held the SM clock "
+        "back meanwhile, which the memory's rate does not follow."
+    ),
+    "dram_software": N_(
+        "The kernel held it back most: {peak:fraction} of what the memory's pins carry at their clock."
+    ),
     "power_cap": N_(
         "The power limit held the clock back {share:fraction} of the time, {lost:fraction} below its maximum."
     ),
@@ -195,6 +217,15 @@ _NO_PEAK = N_("Whether something else cost more cannot be told: the peak for thi
 _LIMITS: dict[Flag, str] = {Flag.THROTTLED_POWER: "power_cap", Flag.THROTTLED_THERMAL: "thermal"}
 _AT_PEAK = {"power_cap": "power_at_peak", "thermal": "thermal_at_peak"}
 
+_AT_PEAK_SHARE = {"power_at_peak": "power_at_peak_share", "thermal_at_peak": "thermal_at_peak_share"}
+_OF_DRAM = {
+    "nothing": "dram_fine",
+    "power_at_peak": "dram_power",
+    "thermal_at_peak": "dram_thermal",
+    "software": "dram_software",
+}
+_DRAM = frozenset({"stream_bandwidth", "region_bandwidth", "copy_bandwidth"})
+"""Metrics whose peak is that of the memory's pins at the memory clock: the SM clock is no measure of it."""
 _ON_SLOPE = {"memory_bandwidth": "memory_bandwidth_share", "software": "software_on_slope"}
 
 LAST_LEVEL = "last_level"
@@ -266,13 +297,23 @@ def cause(point: Point) -> str:
     return judged
 
 
+def limit_share(point: Point) -> Scalar | None:
+    """Share of the time in the limit that is named; None: not known."""
+    told, named = point.extra.get("held_back_share"), cause(point)
+    if told is not None or named == point.extra.get("held_back") or point.conditions is None:
+        return told
+    limiters = THERMAL if named == "thermal" else (Limiter.POWER, Limiter.POWER_BRAKE)
+    found = share(point.conditions, *limiters)
+    return found if found > 0.0 else None
+
+
 def held_back(point: Point) -> str:
     """What held a figure back, in one sentence or two; empty where that was not judged."""
     limit = cause(point)
     if not limit:
         return ""
     told: dict[str, Scalar | None] = {
-        "share": point.extra.get("held_back_share"),
+        "share": limit_share(point),
         "lost": point.extra.get("held_back_lost"),
         "peak": point.extra.get("fraction_of_peak_at_clock"),
         "link": point.extra.get("fraction_of_link"),
@@ -282,6 +323,10 @@ def held_back(point: Point) -> str:
     named = {"nothing": "link_fine", "host": "host_link"}.get(limit, limit) if over_link else limit
     if limit != point.extra.get("held_back"):
         named = _AT_PEAK[limit]
+    if point.metric in _DRAM and told["peak"] is not None:
+        named = _OF_DRAM.get(named, named)
+    if told["share"] is not None:
+        named = _AT_PEAK_SHARE.get(named, named)
     if "bound_by" in point.extra:  # its peak is the memory's slope
         named = _ON_SLOPE.get(named, named)
     sure = point.extra.get("held_back_most") is not False

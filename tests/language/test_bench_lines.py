@@ -6,8 +6,10 @@ import pytest
 
 from gputuner.analysis.regression import compare
 from gputuner.language.bench_table import bench_table, best_line, held_back_lines, null_missing, null_table, titled
+from gputuner.language.benchmarks import held_back
 from gputuner.language.comparisons import comparison_table, counts_words, verdict_words
-from gputuner.model.points import Flag, Point, Spread
+from gputuner.model.points import Conditions, Flag, Point, Spread
+from gputuner.model.quantities import Limiter
 
 
 def figure(value, *, metric="attention_rate", benchmark="attention", cause="software", peak=0.5, flags=(), **params):
@@ -39,6 +41,34 @@ def test_of_several_causes_each_line_names_its_settings_by_what_they_alone_have(
         "attention (backward): Nothing held it back: 95 % of the peak at the clock it ran.",
         "conv: Nothing held it back: 96 % of the peak at the clock it ran.",
     ]
+
+
+def dram(peak, cause="nothing", flags=(), share=0.0):
+    told = figure(4.4e12, metric="stream_bandwidth", benchmark="memory-read", cause=cause, peak=peak, flags=flags)
+    conditions = Conditions(duration_s=10.0, samples=20, limited_s={Limiter.POWER: 10.0 * share})
+    return replace(told, unit="B/s", conditions=conditions)
+
+
+def test_a_bandwidth_is_told_beside_the_memorys_clock_not_the_sms():
+    """DRAM does not follow the SM clock: a power limit that lowers this one costs a copy nothing."""
+    assert held_back(dram(0.91)) == "Nothing held it back: 91 % of what the memory's pins carry at their clock."
+    limited = held_back(dram(0.91, flags=(Flag.THROTTLED_POWER,), share=0.173))
+    assert "91 % of what its pins carry at their clock" in limited
+    assert "SM clock back meanwhile, which the memory's rate does not follow" in limited
+    assert "70 % of what the memory's pins carry" in held_back(dram(0.7, cause="software"))
+
+
+def test_near_the_peak_a_limit_is_told_with_its_share_of_the_time():
+    conditions = Conditions(duration_s=10.0, samples=20, limited_s={Limiter.POWER: 1.73})
+    near = figure(7e14, peak=0.95, cause="nothing", flags=(Flag.THROTTLED_POWER,), sequence=512)
+    (line,) = held_back_lines([replace(near, conditions=conditions)])
+    assert line == (
+        "attention: The power limit held the clock back 17.3 % of the time; at the clock it ran it reached 95 % of the "
+        "peak."
+    )
+    more = replace(near, id="b", conditions=replace(conditions, limited_s={Limiter.POWER: 5.0}), params={"sequence": 9})
+    (line,) = held_back_lines([replace(near, conditions=conditions), more])
+    assert "17.3 … 50 % of the time" in line
 
 
 def test_settings_without_a_word_of_their_own_are_listed_in_short():
