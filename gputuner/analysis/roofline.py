@@ -42,6 +42,8 @@ CONTRADICTION = 1.6
 
 The highest clock alone explains up to 1.4: an RTX 2080 Ti may clock to 2160 MHz, its sheet counts 1545.
 """
+OVER_THE_BUS = 1.05
+"""A share of the sheet's bandwidth that no memory reaches."""
 FROM_CACHE = 1.1
 """Beyond this share of the memory's slope a work came out of a cache, and DRAM did not bind it."""
 NO_CACHE_HOLDS = 20
@@ -182,6 +184,17 @@ def link_peak(generation: float, width: float) -> float | None:
 def attainable(intensity_flop_per_byte: float, peak_flops: float, bandwidth: float) -> float:
     """Roofline: the lower of peak and intensity × bandwidth, in FLOP/s."""
     return min(peak_flops, intensity_flop_per_byte * bandwidth)
+
+
+def beyond_the_bus(rate: float, footprint: float, cache: float, bus: float | None) -> bool:
+    """Whether a rate (bytes/s) over a footprint of more than two caches is more than bus and cache can give.
+
+    At most a cache full of the last pass can still lie there: 1 − cache / footprint of the bytes cross the bus, which
+    sends ``bus`` bytes/s by the sheet (None: not known).
+    """
+    if not bus or footprint <= 2 * cache:
+        return False
+    return rate * (1.0 - cache / footprint) > OVER_THE_BUS * bus
 
 
 def binds(slope_flops: float, peak_flops: float, rate_flops: float, *, beyond_caches: bool) -> bool:

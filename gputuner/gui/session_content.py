@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from gputuner.analysis.faulty import marked
 from gputuner.gui.history import History, Span
 from gputuner.gui.ports import Series, SessionReader
 from gputuner.gui.run_state import RunFacts
@@ -74,6 +75,7 @@ def read_facts(reader: SessionReader) -> RunFacts:
     facts = RunFacts()
     for event in reader.events(tuple(kind for kind in KINDS if kind != "telemetry_sampled")):
         facts.take(event)
+    facts.points = list(marked(facts.points))
     return facts
 
 

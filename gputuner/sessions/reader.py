@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gputuner.analysis.faulty import marked
 from gputuner.model import codec
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import CardInfo, Origin
@@ -163,8 +164,8 @@ class SessionReader:
         return next((e.torch for e in self.events({"torch_found"}) if isinstance(e, TorchFound)), None)
 
     def points(self) -> tuple[Point, ...]:
-        """All figures, in the order they were measured."""
-        return tuple(e.point for e in self.events({"point_measured"}) if isinstance(e, PointMeasured))
+        """All figures, in the order they were measured; those above what the card can do are flagged, however old."""
+        return marked(e.point for e in self.events({"point_measured"}) if isinstance(e, PointMeasured))
 
     def advice(self) -> tuple[tuple[Advice, ...], tuple[Question, ...]]:
         """All advice, best first, and all questions left to measure; of a rule that spoke twice of a card the later."""
