@@ -77,7 +77,7 @@ def _unsure(evidence: Evidence, steady: Point) -> dict[str, Scalar]:
     if resistance is None or steady.extra.get("closed") is not True or resistance.extra.get("closed") is not False:
         return {}
     low, high = band_of(resistance)
-    return {"percent": round(50.0 * (high - low) / resistance.value), "known": True}
+    return {"percent": round(50.0 * (high - low) / resistance.value, 1), "known": True}
 
 
 def band_of(point: Point) -> tuple[float, float]:

@@ -2,19 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, log
 
 import numpy as np
 
+from gputuner.analysis.thermal_end import missing_resistance, missing_steady, resistance_known, steady_known
 from gputuner.analysis.thermal_fit import Models, fit
 from gputuner.analysis.thermal_forecast import (
-    CLOSED_C,
+    STEP_S,
     Band,
     Forecast,
     Surroundings,
     band,
     course,
-    ended,
     minutes_to_limit,
     power_to_limit,
     room_to_limit,
@@ -28,9 +27,17 @@ from gputuner.model.samples import Sample
 POWER = (Quantity.POWER_INSTANT_W, Quantity.POWER_AVERAGE_W)
 """The instant field first: the average one trails by a second."""
 LEAST_SAMPLES = 20
-LONGEST_MISSING_MIN = 60
 RISE_SHARES = {"rise_63_s": 1.0 - np.exp(-1.0), "rise_90_s": 0.9}
 RISE_WITHIN_S = 7200.0
+LEAST_RISE_S = STEP_S
+"""Rises are followed in steps of this, s: a shorter time is told as at most this."""
+WIDEST_RISE = 10.0
+"""A rise time whose band spans more than this is not told."""
+MISFIT_TOLD = 1.2
+"""Residuals so many times the noise of the readings are no chance any more: some fifty independent ones stand behind
+them, which scatters their root mean square by a tenth."""
+LEAST_MARGINS = 20
+"""So many readings of the driver's margin under load, before the limit is taken from it."""
 FULL_FAN = 1.0
 
 
@@ -54,8 +61,12 @@ class Cooling:
 
     load_min: float
     closed: bool
+    """The steady temperature is known."""
     missing_min: int | None
     """Minutes of load that the band still needs (None: closed, or cannot be told)."""
+    resistance_closed: bool
+    resistance_missing_min: int | None
+    """The same for the thermal resistance, which the unknown air at the card may keep open."""
     steady_c: Band
     resistance_k_per_w: Band
     environment_c: Band
@@ -72,7 +83,9 @@ class Cooling:
     misfit: float
 
 
-def trace_of(samples: Sequence[Sample], load_from_ns: int) -> ThermalTrace | None:
+def trace_of(
+    samples: Sequence[Sample], load_from_ns: int, pauses_ns: Sequence[tuple[int, int]] = ()
+) -> ThermalTrace | None:
     """The trace of a card's samples; None where temperature or power are not read, or too seldom.
 
     Fans are read seldomer than the rest; their last reading holds. The instant power where the card has it.
@@ -101,6 +114,7 @@ def trace_of(samples: Sequence[Sample], load_from_ns: int) -> ThermalTrace | Non
         power_w=watts,
         fan_fraction=None if fan is None else np.array(fans),
         load_from_s=load_from_ns / 1e9,
+        pauses_s=tuple((begun / 1e9, ended / 1e9) for begun, ended in pauses_ns),
     )
 
 
@@ -113,16 +127,35 @@ def look(trace: ThermalTrace, *, room_c: float | None = None, limit_w: float | N
     return Look(load_min=trace.load_s / 60.0, forecast=steady(models, around), models=models, around=around)
 
 
+def limit_of(samples: Sequence[Sample], load_from_ns: int) -> float | None:
+    """The core temperature at which the card slows down, by the margin that its driver tells under load, °C.
+
+    A card may hold its core to less than the slowdown temperature that it reports: the margin counts down to what it
+    keeps. None where too few readings tell a margin.
+    """
+    core, margin = Quantity.CORE_TEMPERATURE_C, Quantity.SLOWDOWN_MARGIN_C
+    told = [
+        s.values[core] + s.values[margin]
+        for s in samples
+        if s.t_ns >= load_from_ns and core in s.values and margin in s.values
+    ]
+    return float(np.median(told)) if len(told) >= LEAST_MARGINS else None
+
+
 def judged(trace: ThermalTrace, looks: Sequence[Look], limit_c: float | None) -> Cooling:
     """What the last look says, with the time that is missing from the run of all of them."""
     last = looks[-1]
     models, around, there = last.models, last.around, last.forecast
-    over = ended([k.forecast for k in looks])
+    told = [(k.load_min, k.forecast) for k in looks]
+    forecasts = [forecast for _, forecast in told]
+    closed, resistance_closed = steady_known(forecasts), resistance_known(forecasts)
     fan = float(np.median(there.fan)) if trace.fan_fraction is not None else None
     return Cooling(
         load_min=last.load_min,
-        closed=over,
-        missing_min=None if over else missing_minutes([(k.load_min, k.forecast.steady_c.half_width) for k in looks]),
+        closed=closed,
+        missing_min=None if closed else missing_steady(told),
+        resistance_closed=resistance_closed,
+        resistance_missing_min=None if resistance_closed else missing_resistance(told),
         steady_c=there.steady_c,
         resistance_k_per_w=there.resistance,
         environment_c=band(there.environment_c),
@@ -139,21 +172,9 @@ def judged(trace: ThermalTrace, looks: Sequence[Look], limit_c: float | None) ->
     )
 
 
-def missing_minutes(widths: Sequence[tuple[float, float]]) -> int | None:
-    """Minutes more until the half-width falls to ±1.5 °C, from how it fell in the latter half of the looks.
-
-    It falls about exponentially once the slow part shows; None where it does not fall yet.
-    """
-    recent = list(widths)[len(widths) // 2 :] if len(widths) >= 4 else list(widths)
-    if len(recent) < 2 or recent[-1][1] <= 0:
-        return None
-    minutes, logs = np.array([m for m, _ in recent]), np.log([max(w, 1e-3) for _, w in recent])
-    centred = minutes - minutes.mean()
-    slope = float(centred @ logs / (centred @ centred))
-    if slope >= -1e-3:
-        return None
-    missing = ceil(log(recent[-1][1] / CLOSED_C) / -slope)
-    return min(max(1, missing), LONGEST_MISSING_MIN)
+def told_rise(rise_s: Band) -> bool:
+    """Whether a rise time is known to a factor of ten."""
+    return rise_s.high <= WIDEST_RISE * max(rise_s.low, LEAST_RISE_S)
 
 
 def rise_times(models: Models, there: Forecast) -> dict[str, Band]:

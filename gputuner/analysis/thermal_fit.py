@@ -20,10 +20,20 @@ NDArrayInt = NDArray[np.intp]
 
 FAST_S = np.array([0.4, 2.0, 8.0])
 SLOW_S = np.array([22.0, 35.0, 55.0, 85.0, 130.0, 200.0, 310.0, 480.0, 750.0, 1200.0])
-EXPONENTS = (0.0, 0.5, 0.8, 1.1)
+EXPONENTS = (0.0, 0.4, 0.6, 0.8, 1.0)
+EXPONENT, EXPONENT_SD = 0.7, 0.3
+"""Of the fan, before anything is seen: 0.5 (laminar) to 0.8 (turbulent) by theory, see ``fan_factor``; 0 is a fan that
+does not cool this card, which a trace must show first."""
+LEAST_BEHIND_S = 300.0
+"""Loops, cases and rooms behind the fins take at least so long. Needed where the fan moved: a faster lag that it does
+not act on would be fins, and take from the fan what it did to a card at rest, and from the air what that says of it."""
 PRIOR_K_PER_W = np.array([0.01, 0.01, 0.01, 0.05, 0.015])
 PRIOR_SD_K_PER_W = np.array([0.05, 0.05, 0.05, 0.05, 0.02])
 """Coolers of 200 to 600 W cards reach 0.04 to 0.22 K/W in all, most of it in the fins."""
+BEHIND_SHARE, BEHIND_SD_SHARE = 0.2, 0.25
+"""Loop, case and room behind the fins are no more than this share of the resistance that has shown itself already: good
+coolers stand in good air, and 0.02 K/W on top of the 0.05 of a 700 W card would be 14 K."""
+LEAST_SEEN_K_PER_W, LAST_S = 0.03, 20.0
 ENVIRONMENT_SD_C = 4.0
 ROOM_SD_C = 1.0
 REST_K_PER_W = 0.1
@@ -137,26 +147,33 @@ def _factors(trace: ThermalTrace, exponents: Floats) -> tuple[float, Floats]:
 
 
 def _rows(trace: ThermalTrace) -> tuple[NDArrayInt, Floats]:
-    """Which readings are used (dense after the step, then each 4 s) and the root of what each counts."""
+    """Which readings are used (dense after the step, then each 4 s) and the root of what each counts.
+
+    None of a pause between two pieces of the load: five lags do not follow a core that falls and jumps within a second.
+    """
     at = trace.load_from_s
     times = np.concatenate(
         [np.arange(trace.t_s[0], at, 5.0), np.arange(at, at + 20.0, 1.0), np.arange(at + 20.0, trace.t_s[-1], 4.0)]
     )
     rows = np.unique(np.append(np.searchsorted(trace.t_s, times), trace.t_s.size - 1))
     rows = rows[rows < trace.t_s.size]
+    rows = rows[~trace.disturbed[rows]]
     apart = np.diff(trace.t_s[rows], prepend=trace.t_s[rows[0]] - 4.0)
     return rows, np.sqrt(np.minimum(1.0, apart / CORRELATION_S))
 
 
 def _prior(trace: ThermalTrace, room_c: float | None) -> tuple[Floats, Floats]:
     """Expected value and standard deviation of surroundings and resistances."""
-    if room_c is not None:
-        expected, sd = room_c, ROOM_SD_C
-    else:
-        rest = ~trace.loaded if (~trace.loaded).any() else np.arange(trace.t_s.size) == 0
-        expected = float(trace.temperature_c[rest].mean() - REST_K_PER_W * trace.power_w[rest].mean())
-        sd = ENVIRONMENT_SD_C
-    return np.concatenate([[expected], PRIOR_K_PER_W]), np.concatenate([[sd], PRIOR_SD_K_PER_W])
+    rest = ~trace.loaded if (~trace.loaded).any() else np.arange(trace.t_s.size) == 0
+    rest_c, rest_w = float(trace.temperature_c[rest].mean()), float(trace.power_w[rest].mean())
+    expected, sd = (rest_c - REST_K_PER_W * rest_w, ENVIRONMENT_SD_C) if room_c is None else (room_c, ROOM_SD_C)
+    last = trace.t_s >= trace.t_s[-1] - LAST_S
+    rise, power = float(trace.temperature_c[last].max()) - rest_c, float(trace.power_w[last].mean()) - rest_w
+    seen = max(LEAST_SEEN_K_PER_W, rise / power if power > 0.0 else 0.0)
+    resistance, resistance_sd = PRIOR_K_PER_W.copy(), PRIOR_SD_K_PER_W.copy()
+    resistance[-1] = min(resistance[-1], BEHIND_SHARE * seen)
+    resistance_sd[-1] = min(resistance_sd[-1], BEHIND_SD_SHARE * seen)
+    return np.concatenate([[expected], resistance]), np.concatenate([[sd], resistance_sd])
 
 
 def _candidates(trace: ThermalTrace, fast: Floats, slow: Floats, prior: tuple[Floats, Floats]) -> list[_Candidate]:
@@ -172,7 +189,10 @@ def _candidates(trace: ThermalTrace, fast: Floats, slow: Floats, prior: tuple[Fl
     gram = whole.T @ whole
     known = np.column_stack([np.diag(1.0 / sd), expected / sd])
     prior_gram = known.T @ known
-    places = [(e, a, b) for e in range(exponents) for a in range(SLOW_S.size) for b in range(a + 1, SLOW_S.size)]
+    behind = int(np.searchsorted(SLOW_S, LEAST_BEHIND_S)) if exponents > 1 else 1
+    places = [
+        (e, a, b) for e in range(exponents) for a in range(SLOW_S.size) for b in range(max(a + 1, behind), SLOW_S.size)
+    ]
     first = 1 + FAST_S.size
     own = np.array([[0, 1, 2, 3, first + e * SLOW_S.size + a, first + b, gram.shape[0] - 1] for e, a, b in places])
     triangles = np.linalg.cholesky(gram[own[:, :, None], own[:, None, :]] + prior_gram).swapaxes(1, 2)
@@ -183,7 +203,8 @@ def _candidates(trace: ThermalTrace, fast: Floats, slow: Floats, prior: tuple[Fl
         active = values > 0.0
         leftover = residual**2 + left**2
         spread = np.linalg.slogdet(factor[:, active].T @ factor[:, active])[1]
-        evidence = -0.5 * (leftover + float(spread)) - float(np.log(sd[active]).sum())
+        known_fan = ((EXPONENTS[e] - EXPONENT) / EXPONENT_SD) ** 2
+        evidence = -0.5 * (leftover + float(spread) + known_fan) - float(np.log(sd[active]).sum())
         found.append(
             _Candidate(exponent=e, fins=a, rest=b, factor=factor, aim=aim, leftover=leftover, evidence=evidence)
         )

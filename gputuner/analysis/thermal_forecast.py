@@ -5,7 +5,6 @@ from the trace and continued with an uncertain slope; the steady state is the fi
 Leakage makes the power follow the temperature; its slope is learned with a prior of none.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +44,11 @@ class Band:
     def half_width(self) -> float:
         """Half of its width."""
         return (self.high - self.low) / 2.0
+
+    @property
+    def half_share(self) -> float:
+        """Half of its width over its median."""
+        return self.half_width / self.median if self.median > 0.0 else float("inf")
 
 
 def band(values: Floats) -> Band:
@@ -100,18 +104,6 @@ class Forecast:
     def resistance(self) -> Band:
         """Total thermal resistance at the steady state's fan speed, K/W."""
         return band(self.resistance_k_per_w)
-
-
-def ended(forecasts: Sequence[Forecast]) -> bool:
-    """Whether a test may end: the band is closed twice in a row, and both agree.
-
-    The first time that a band closes is also when it is most likely to be too narrow by chance.
-    """
-    if len(forecasts) < 2:
-        return False
-    before, now = forecasts[-2].steady_c, forecasts[-1].steady_c
-    closed = max(before.half_width, now.half_width) <= CLOSED_C
-    return closed and before.low <= now.median <= before.high and now.low <= before.median <= now.high
 
 
 def surroundings(

@@ -9,8 +9,10 @@ Floats = NDArray[np.float64]
 
 LEAST_FAN = 0.12
 """A stopped fan cools like one at this fraction: free convection is left."""
-VARIED_FAN = 0.04
-"""A fan that moved less than this (fraction of its top speed) counts as steady."""
+VARIED_FAN = 0.015
+"""A fan that moved less than this (fraction of its top speed) counts as steady; speeds are read to 0.01."""
+RECOVERY_S = 5.0
+"""After a pause of the load the core needs so long to be back where it was: 0.5 s without power cost an H200 15 K."""
 WORKING_SHARE = 0.85
 STEP_S = 1.0
 """Spacing to which a trace is brought before it is fitted."""
@@ -20,7 +22,8 @@ STEP_S = 1.0
 class ThermalTrace:
     """Equally long arrays over ``t_s`` (s, ascending): temperature (°C), board power (W), fan (fraction 0–1; None).
 
-    ``load_from_s`` is when the load began; what lies before it is rest.
+    ``load_from_s`` is when the load began; what lies before it is rest. ``pauses_s``: from and to of the gaps between
+    its pieces, s.
     """
 
     t_s: Floats
@@ -28,6 +31,7 @@ class ThermalTrace:
     power_w: Floats
     load_from_s: float
     fan_fraction: Floats | None = None
+    pauses_s: tuple[tuple[float, float], ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse arrays that do not belong together or hold no number."""
@@ -63,9 +67,17 @@ class ThermalTrace:
         return self.fan_fraction is not None and float(np.ptp(self.fan_fraction)) > VARIED_FAN
 
     @property
+    def disturbed(self) -> NDArray[np.bool_]:
+        """Which entries lie in a pause of the load or so soon after that the core has not recovered from it."""
+        found = np.zeros(self.t_s.size, dtype=np.bool_)
+        for begun, ended in self.pauses_s:
+            found |= (self.t_s > begun) & (self.t_s < ended + RECOVERY_S)
+        return found
+
+    @property
     def working(self) -> NDArray[np.bool_]:
         """Which entries under load are no pause of it (between two trials): those near the load's usual power."""
-        under = self.loaded
+        under = self.loaded & ~self.disturbed
         if not under.any():
             return under
         usual = float(np.median(self.power_w[under]))
@@ -80,6 +92,7 @@ class ThermalTrace:
             power_w=self.power_w[kept],
             fan_fraction=None if self.fan_fraction is None else self.fan_fraction[kept],
             load_from_s=self.load_from_s,
+            pauses_s=self.pauses_s,
         )
 
     def regular(self) -> "ThermalTrace":
@@ -94,6 +107,7 @@ class ThermalTrace:
             power_w=np.concatenate([[self.power_w[0]], power]),
             fan_fraction=None if self.fan_fraction is None else self.fan_fraction[last],
             load_from_s=self.load_from_s,
+            pauses_s=self.pauses_s,
         )
 
 

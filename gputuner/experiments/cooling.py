@@ -4,8 +4,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from gputuner.analysis.cooling import Look, judged, look, trace_of
-from gputuner.analysis.thermal_forecast import ended
+from gputuner.analysis.cooling import MISFIT_TOLD, RISE_SHARES, Look, judged, limit_of, look, told_rise, trace_of
+from gputuner.analysis.cooling import Cooling as Found
+from gputuner.analysis.thermal_end import over
 from gputuner.analysis.thermal_trace import ThermalTrace
 from gputuner.experiments.advised import advised
 from gputuner.experiments.contention_jobs import parse_job
@@ -15,9 +16,9 @@ from gputuner.experiments.failed_training import refuse
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.precisions import training_order
 from gputuner.experiments.protocol import PlanContext
-from gputuner.model.errors import DoesNotFit, UsageError
+from gputuner.model.errors import DeviceError, DoesNotFit, UsageError, UserCodeError
 from gputuner.model.samples import Sample
-from gputuner.model.steps import Done, OutOfMemory, Plan, Step, StepResult, Total, UserCodeFailed, Watch, Work
+from gputuner.model.steps import Done, Lost, OutOfMemory, Plan, Step, StepResult, Total, UserCodeFailed, Watch, Work
 from gputuner.workloads.specs import MatmulSpec
 
 Cooler = Literal["", "blower", "open", "hybrid", "water"]
@@ -96,7 +97,9 @@ class Cooling:
         Raises:
             UsageError: the load's settings are out of range.
             DoesNotFit: the load does not fit into the memory.
-            UserCodeError: the load ended with an error of its own before anything was measured.
+            UserCodeError: the load ended with an error of its own before anything was measured, or a recipe's process
+                was lost.
+            DeviceError: the process of a built-in load was lost before anything was measured.
         """
         course = Course(context, 0.0)
         yield Total(steps=2, expected_s=context.budget_s, known=False)
@@ -104,6 +107,7 @@ class Cooling:
         try:
             yield from test.run()
         except RunEnds:
+            test.refuse(course.last)
             return
         yield from test.tell()
         yield advised(course, command=f"cooling {self.load}".removesuffix(f" {PRODUCT}"))
@@ -121,6 +125,8 @@ class _Test:
         """The last reading of the rest: what follows, a training's set-up too, is load."""
         self._looks: list[Look] = []
         self._last: Done | None = None
+        self._pauses_ns: list[tuple[int, int]] = []
+        """Between two pieces of the load, until the next one is measured."""
         self._limit_w = course.context.card.number("power_limit_enforced_w")
         self._load_s = 0.0
 
@@ -137,8 +143,7 @@ class _Test:
         looked_s = 0.0
         while course.fits(spec.chunk_s + CHUNK_COST_S, cool_s):
             result = yield from course.attempt(work, spec.chunk_s + CHUNK_COST_S)
-            if self._last is None:
-                self._refuse(result)
+            self.refuse(result)
             if not isinstance(result, Done) or not result.trials:
                 yield from course.warn("cooling_load_failed", message=getattr(result, "message", ""))
                 return
@@ -146,7 +151,7 @@ class _Test:
             if self._load_s - looked_s >= (LEAST_LOOK_S if spec.chunk_s >= LEAST_LOOK_S else LOOK_S) - WARM_S:
                 looked_s = self._load_s
                 yield from self._look()
-                if ended([each.forecast for each in self._looks]):
+                if over([(each.load_min, each.forecast) for each in self._looks]):
                     break
         yield from self._watch("cooling_down", cool_s)
 
@@ -158,23 +163,43 @@ class _Test:
             yield from course.warn("cooling_nothing_read")
             return
         card = course.context.card
-        limit = card.number("slowdown_c") or card.number("target_c")
-        found = judged(trace, self._looks, limit)
+        assert self._load_from_ns is not None
+        told = limit_of(self._samples, self._load_from_ns)
+        found = judged(trace, self._looks, told or card.number("slowdown_c") or card.number("target_c"))
+        yield from self._doubts(found)
         assert self._last is not None
         load = load_point(course, self._spec, self._last.trials[0], self._last.conditions)
         yield from course.tell(*cooling_points(course, self._spec, found, self._last.conditions), *load)
 
-    def _refuse(self, result: StepResult) -> None:
+    def _doubts(self, found: Found) -> Generator[Step, StepResult, None]:
+        """Say where the model does not follow the readings, and which figures are left out."""
+        if found.misfit >= MISFIT_TOLD:
+            yield from self._course.warn("cooling_misfit", times=round(found.misfit, 1))
+        for name, rise_s in found.rise_s.items():
+            if not told_rise(rise_s):
+                share = round(float(RISE_SHARES[name]), 2)
+                yield from self._course.warn("cooling_rise_unknown", share=share, low_s=rise_s.low, high_s=rise_s.high)
+
+    def refuse(self, result: StepResult | None) -> None:
         """End with an error where the load never ran, and it is known why.
 
         Raises:
             DoesNotFit: it does not fit into the memory.
-            UserCodeError: it ended with an error of its own.
+            UserCodeError: it ended with an error of its own, or a recipe's process was lost.
+            DeviceError: the process of a built-in load was lost.
         """
-        if isinstance(result, OutOfMemory):
-            raise DoesNotFit("cooling_does_not_fit", f"{self._name()} does not fit", workload=self._name())
-        if isinstance(result, UserCodeFailed):
-            refuse(self._name(), result)
+        if self._last is not None:
+            return
+        match result:
+            case OutOfMemory():
+                raise DoesNotFit("cooling_does_not_fit", f"{self._name()} does not fit", workload=self._name())
+            case UserCodeFailed():
+                refuse(self._name(), result)
+            case Lost(message=message):
+                kind = UserCodeError if self._spec.recipe else DeviceError
+                raise kind("cooling_lost", f"{self._name()}: {message}", workload=self._name(), reason=message)
+            case _:
+                return
 
     def _name(self) -> str:
         """The load as figures name it: of a recipe nothing of where it lies."""
@@ -213,11 +238,13 @@ class _Test:
         trial = result.trials[0]
         if self._load_from_ns is None:
             self._load_from_ns = self._rested_ns if self._rested_ns is not None else trial.t0_ns
+        if self._last is not None:
+            self._pauses_ns.append((self._last.trials[0].t1_ns, trial.t0_ns))
         self._load_s = (trial.t1_ns - self._load_from_ns) / 1e9
         self._last = result
 
     def _trace(self) -> ThermalTrace | None:
-        return None if self._load_from_ns is None else trace_of(self._samples, self._load_from_ns)
+        return None if self._load_from_ns is None else trace_of(self._samples, self._load_from_ns, self._pauses_ns)
 
     def _look(self) -> Generator[Step, StepResult, None]:
         trace = self._trace()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.run_state import RunFacts
 from gputuner.gui.theme import Theme
-from gputuner.language import numbers, sentences
+from gputuner.language import cooling, numbers, sentences
 from gputuner.language.steps import RATIOS
 from gputuner.language.words import _
 from gputuner.model.points import Point
@@ -31,8 +31,7 @@ def value_words(point: Point) -> str:
     """Value and unit for people; ratios with a times sign."""
     if point.metric in RATIOS:
         return f"{point.value:.2f} ×"
-    least = "≥ " if point.extra.get("at_least") is True else ""
-    return least + numbers.value(point.value, sentences.point_unit(point))
+    return cooling.bound(point) + numbers.value(point.value, sentences.point_unit(point))
 
 
 def interval_words(point: Point) -> str:

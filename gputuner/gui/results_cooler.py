@@ -30,7 +30,10 @@ def figure_words(point: Point) -> str:
 def hint(point: Point) -> str:
     """A figure with its band and conditions, as several lines."""
     band = band_words(point)
-    return "\n".join([*([_("90 %: {band}").format(band=band)] if band else []), point_hint(point)])
+    beyond = words.not_reached(point)
+    return "\n".join(
+        [*([beyond] if beyond else []), *([_("90 %: {band}").format(band=band)] if band else []), point_hint(point)]
+    )
 
 
 def cooler_groups(points: Sequence[Point], theme: Theme) -> list[BarGroup]:
@@ -59,7 +62,7 @@ def _row(point: Point, top: float, colour: str, name: str, usual: Band | None = 
     low, high = ends(point)
     return BarRow(
         name=name,
-        text=value_words(point),
+        text=_value(point),
         value=point.value,
         top=top,
         colour=colour,
@@ -70,6 +73,12 @@ def _row(point: Point, top: float, colour: str, name: str, usual: Band | None = 
         point_id=point.id,
         hint=hint(point),
     )
+
+
+def _value(point: Point) -> str:
+    """The figure; of watts that the card never takes, that it is more than these."""
+    beyond = words.not_reached(point)
+    return f"> {numbers.value(figure(point.extra.get('most_w')) or 0.0, 'W')}" if beyond else value_words(point)
 
 
 def _temperatures(points: Sequence[Point], theme: Theme) -> BarGroup | None:

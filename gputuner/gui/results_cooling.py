@@ -12,6 +12,7 @@ from gputuner.gui.results import figure
 from gputuner.gui.run_state import RunFacts, StepSeen
 from gputuner.gui.theme import Theme
 from gputuner.language import numbers
+from gputuner.language.cooling import bound
 from gputuner.language.words import _
 from gputuner.model.cards import CardInfo
 from gputuner.model.events import Outcome
@@ -57,7 +58,7 @@ def band_words(point: Point, *, unit: bool = True) -> str:
         return ""
     low, high = ends(point)
     factor, label = numbers.scale(point.value, point.unit)
-    more = "≥ " if point.extra.get("high_at_least") is True else ""
+    more = bound(point, "high_")
     words = f"{numbers.number(low / factor)} … {more}{numbers.number(high / factor)}"
     return f"{words} {label}".rstrip() if unit else words
 

@@ -40,12 +40,24 @@ WARNINGS: dict[str, str] = {
     "cooling_nothing_read": N_(
         "The card tells no temperature or no power, or the load was too short: nothing can be said of its cooler."
     ),
+    "cooling_misfit": N_(
+        "No model of the cooler that was tried follows the readings to within their noise: they differ by {times} "
+        "times as much. The bands are wider by that; what they say beyond the test is less sure than they show."
+    ),
+    "cooling_rise_unknown": N_(
+        "The time to {share:fraction} of the rise is left out: it lies anywhere between {low_s:s} and {high_s:s}, and "
+        "a longer load would tell it."
+    ),
 }
 ERRORS: dict[str, str] = {
     "cooling_needs_card": N_("A thermal test needs a graphics card; the processor's cooler is not measured."),
     "cooling_does_not_fit": N_(
         "Nothing was measured: the load {workload} does not fit into the memory. Choose a smaller batch "
         "(NAME:batch=N) or another load, or end what else holds memory."
+    ),
+    "cooling_lost": N_(
+        "Nothing was measured: the process of the load {workload} was lost ({reason}). Run it again; if it happens "
+        "again, look at the driver's messages in the system's log."
     ),
     "room_out_of_range": N_("The room's temperature must lie between {low:degC} and {high:degC}; {value} does not."),
     "cooler_unknown": N_("There is no cooler {cooler}; there are {known}."),
@@ -127,6 +139,13 @@ QUESTIONS: dict[str, str] = {
     "cooling_room": N_(
         "How warm the air at the card was is an estimate; with the room's temperature it is told apart from the cooler."
     ),
+    "cooling_room:known": N_(
+        "The thermal resistance stays open (90 %: ±{percent} %), though the steady temperature is known: how warm the "
+        "air at the card was is an estimate. With the room's temperature (--room) it is told."
+    ),
+    "cooling_resistance": N_(
+        "The thermal resistance is still open (90 %: ±{percent} %); a longer load tells it better."
+    ),
     "cooling_cooler": N_("Whether the cooler is as good as its kind is not judged: say what kind it is."),
 }
 _ORDER = (
@@ -150,8 +169,16 @@ def cooler(name: str) -> str:
 def table(points: Sequence[Point]) -> Table:
     """What a thermal test found: figure, median, 90 % band."""
     verdict = [p for p in points if p.params.get("phase") == "verdict" and p.metric in _ORDER]
-    rows = [_row(p) for p in sorted(verdict, key=lambda p: _ORDER.index(p.metric))]
+    rows = [*map(_row, sorted(verdict, key=lambda p: _ORDER.index(p.metric))), *_misfit(verdict)]
     return Table(headers=(_("figure"), _("median"), _("90 % band")), rows=tuple(rows), right=(1,), wraps=(0, 2))
+
+
+def _misfit(verdict: Sequence[Point]) -> list[tuple[str, str, str]]:
+    """How far the readings are from every model, where that is more than their noise."""
+    misfit = next((p.extra["misfit"] for p in verdict if p.extra.get("misfits") is True), None)
+    if misfit is None:
+        return []
+    return [(_("residuals of the fit"), _("{times} × the noise of the readings").format(times=value(misfit)), "")]
 
 
 def looks_table(points: Sequence[Point]) -> Table:
@@ -176,17 +203,39 @@ def _row(point: Point) -> tuple[str, str, str]:
         name = f"{name} ({value(point.params['share'], 'fraction')})"
     if Flag.EXTRAPOLATED in point.flags:
         name = f"{name} [{flag(Flag.EXTRAPOLATED)}]"
-    least = "≥ " if point.extra.get("at_least") is True else ""
-    return name, least + value(point.value, point.unit), _band(point)
+    if point.metric == "thermal_resistance" and point.extra.get("closed") is False:
+        name = _("{figure} [open: not yet sure to 5 %]").format(figure=name)
+    return name, not_reached(point) or f"{bound(point)}{value(point.value, point.unit)}", _band(point)
+
+
+def not_reached(point: Point) -> str:
+    """Of watts at which the limit is reached: that the card never takes them; "" where it may, and of other figures."""
+    most_w = point.extra.get("most_w")
+    if point.metric != "cooler_good_for" or not isinstance(most_w, int | float) or point.value <= most_w:
+        return ""
+    most = value(most_w, "W")
+    if float(point.extra["low90"]) > most_w:
+        return _("not reached: the card takes {most} at most").format(most=most)
+    return _("probably not reached: the card takes {most} at most").format(most=most)
+
+
+def bound(point: Point, name: str = "") -> str:
+    """The sign before a figure that is a least or a most; ``high_`` or ``low_``: before an end of its band."""
+    if point.extra.get(f"{name}at_least") is True:
+        return "≥ "
+    return "≤ " if point.extra.get(f"{name}at_most") is True else ""
 
 
 def _band(point: Point) -> str:
     low, high = float(point.extra["low90"]), float(point.extra["high90"])
     ends = [value(each, point.unit) for each in (low, high)]
-    for n, name in enumerate(("at_least", "high_at_least")):
-        if point.extra.get(name) is True and (n or low >= point.value):
-            ends[n] = f"≥ {ends[n]}"
-    return ends[1] if low == high else _("{low} to {high}").format(low=ends[0], high=ends[1])
+    if point.extra.get("at_least") is True and low >= point.value:
+        ends[0] = f"≥ {ends[0]}"
+    if point.extra.get("at_most") is True:
+        ends[0] = f"≤ {ends[0]}"
+    ends[1] = f"{bound(point, 'high_')}{ends[1]}"
+    told = ends[1] if low == high else _("{low} to {high}").format(low=ends[0], high=ends[1])
+    return _("{band} by calculation").format(band=told) if not_reached(point) else told
 
 
 def compared_table(found: "CoolingCompared") -> Table:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gputuner.analysis.cooling import look, missing_minutes, rise_times, trace_of
+from gputuner.analysis.cooling import limit_of, look, rise_times, told_rise, trace_of
 from gputuner.analysis.cooling_compare import compared
-from gputuner.analysis.thermal_forecast import CLOSED_C
+from gputuner.analysis.thermal_end import missing_minutes
+from gputuner.analysis.thermal_forecast import CLOSED_C, Band
 from gputuner.analysis.thermal_trace import ThermalTrace
 from gputuner.model.cards import Origin
 from gputuner.model.points import Point
@@ -56,6 +57,22 @@ def test_ticks_without_a_temperature_are_left_out_and_twice_the_same_time_counts
 def test_a_card_that_tells_no_power_gives_no_trace():
     assert trace_of(samples(), 0) is None
     assert trace_of(samples(count=5, power_average_w=100.0), 0) is None
+
+
+def test_the_limit_is_what_the_margin_counts_down_to():
+    """An H200 that reports a slowdown of 89 °C and keeps its core to 82."""
+    margin = Quantity.SLOWDOWN_MARGIN_C
+    seen = [
+        replace(each, values={CORE: 60.0 + n % 3, margin: 22.0 - n % 3}) for n, each in enumerate(samples(count=60))
+    ]
+    assert limit_of(seen, 0) == 82.0
+    assert limit_of(seen, 25_000_000_000) is None  # ten readings under load
+    assert limit_of(samples(power_instant_w=300.0), 0) is None
+
+
+@pytest.mark.parametrize(("low", "high", "told"), [(20.0, 190.0, True), (20.0, 210.0, False), (0.0, 45.0, True)])
+def test_a_rise_time_over_more_than_tenfold_is_not_told(low: float, high: float, told: bool):
+    assert told_rise(Band(low=low, median=30.0, high=high)) is told
 
 
 @given(tau=st.floats(1.0, 8.0), first=st.floats(4.0, 20.0))

@@ -29,6 +29,11 @@ def asked(events: list[Event]) -> dict[str, str]:
     return {q.id: q.command for e in events if isinstance(e, AdviceGiven) for q in e.questions}
 
 
+def looks_end(events: list[Event]) -> float:
+    """The core's temperature at the last look, °C."""
+    return float([p for p in points(events, "steady_temperature") if p.params["phase"] == "look"][-1].extra["now_c"])
+
+
 def test_every_forecast_holds_where_the_card_ends(simulated: Start):
     events = simulated(card="rtx-3090").run(Cooling(minutes=20.0))
     looks = [p for p in points(events, "steady_temperature") if p.params["phase"] == "look"]
@@ -38,7 +43,8 @@ def test_every_forecast_holds_where_the_card_ends(simulated: Start):
     assert sum(inside) >= len(inside) - 1
     assert float(looks[0].extra["high90"]) - float(looks[0].extra["low90"]) > 8.0
     (resistance,) = points(events, "thermal_resistance")
-    assert resistance.extra["closed"] is True
+    (steady,) = [p for p in points(events, "steady_temperature") if p.params["phase"] == "verdict"]
+    assert steady.extra["closed"] is True
     assert "low90" in resistance.extra
     # The simulated card's inlet air is 27 °C.
     (air,) = points(events, "surroundings_temperature")
@@ -46,6 +52,25 @@ def test_every_forecast_holds_where_the_card_ends(simulated: Start):
     last = events[-1]
     assert isinstance(last, RunFinished)
     assert last.outcome is Outcome.COMPLETED
+
+
+def test_a_resistance_that_the_unknown_air_keeps_open_is_told_with_the_room(simulated: Start):
+    """The simulated card's inlet air is 27 °C: its resistance is the steady rise over it by the power."""
+    events = simulated(card="rtx-3090").run(Cooling(minutes=20.0))
+    (alone,) = points(events, "thermal_resistance")
+    assert (alone.extra["closed"], Flag.NOT_STEADY in alone.flags) == (False, False)
+    assert "open" in table([alone]).rows[0][0]
+    (question,) = [q for e in events if isinstance(e, AdviceGiven) for q in e.questions if q.id == "cooling_room"]
+    assert question.params["known"] is True
+    assert "--room" in question.command
+    events = simulated(card="rtx-3090").run(Cooling(minutes=20.0, room_c=27.0))
+    (known,) = points(events, "thermal_resistance")
+    (steady,) = [p for p in points(events, "steady_temperature") if p.params["phase"] == "verdict"]
+    assert known.extra["closed"] is True
+    assert "open" not in table([known]).rows[0][0]
+    assert known.value == pytest.approx((float(looks_end(events)) - 27.0) / float(known.extra["power_w"]), rel=0.05)
+    assert float(steady.extra["low90"]) <= looks_end(events) + 0.5
+    assert "cooling_room" not in asked(events)
 
 
 def test_too_short_a_test_says_how_many_minutes_are_missing(simulated: Start):
@@ -84,12 +109,16 @@ def test_what_was_not_tried_is_marked_and_a_time_beyond_what_was_looked_at_is_a_
 
 
 def test_watts_beyond_the_highest_limit_are_not_advised_as_if_tried(simulated: Start):
-    events = simulated(card="rtx-4090").run(Cooling(minutes=20.0))
+    events = simulated(card="h200-sxm").run(Cooling(minutes=20.0))
     (told,) = [a for e in events if isinstance(e, AdviceGiven) for a in e.advice if a.id == "cooling.enough"]
-    assert float(told.params["good_for_w"]) > float(told.params["most_w"]) == 600.0
-    assert "600 W" in advice_action(told)
+    assert float(told.params["good_for_w"]) > float(told.params["most_w"]) == 700.0
+    assert "700 W" in advice_action(told)
     assert str(told.params["good_for_w"]) not in advice_action(told)
     assert "cannot be tried" in advice_why(told)
+    (good_for,) = points(events, "cooler_good_for")
+    (row,) = table([good_for]).rows
+    assert row[1] == "not reached: the card takes 700 W at most"
+    assert row[2].endswith("by calculation")
 
 
 def test_nine_minutes_are_looked_at_after_each_piece_of_load(simulated: Start):

@@ -2,7 +2,8 @@
 
     python -m tests.perf.thermal_band [--cards 200] [--seeds 1,2,3]
 
-Prints Markdown: coverage by minute and at the end of each test, and how far the resistance is off then.
+Prints Markdown: coverage by minute and at the end of each test, and how far a told resistance is off then.
+A test that ends with an open resistance has told the steady temperature only, and asks for ``--room``.
 """
 
 import argparse
@@ -10,8 +11,9 @@ import time
 
 import numpy as np
 
+from gputuner.analysis.thermal_end import over, resistance_known
 from gputuner.analysis.thermal_fit import fit
-from gputuner.analysis.thermal_forecast import Forecast, ended, steady, surroundings
+from gputuner.analysis.thermal_forecast import Forecast, steady, surroundings
 from gputuner.analysis.thermal_trace import ThermalTrace
 from tests.analysis.thermal_ladder import IDLE_S, KINDS, ladders, watched
 
@@ -31,7 +33,7 @@ def judge(count: int, seed: int) -> None:
     cards = ladders(count, seed)
     seen = watched(cards, 60.0 * LONGEST_MIN, seed)
     looks: dict[int, list[tuple[bool, float, float]]] = {}
-    ends: list[tuple[int, int, bool, float]] = []
+    ends: list[tuple[int, int, bool, float, bool]] = []
     began, fits = time.perf_counter(), 0
     for card in range(count):
         whole = ThermalTrace(
@@ -41,7 +43,7 @@ def judge(count: int, seed: int) -> None:
             fan_fraction=seen.fan[card],
             load_from_s=IDLE_S,
         )
-        forecasts: list[Forecast] = []
+        told: list[tuple[float, Forecast]] = []
         truth = float(seen.steady_c[card])
         for minute in range(1, LONGEST_MIN + 1):
             trace = whole.until(60.0 * minute)
@@ -49,13 +51,14 @@ def judge(count: int, seed: int) -> None:
             assert found is not None
             fits += 1
             there = steady(found, surroundings(trace, found.environment_c.size))
-            forecasts.append(there)
+            told.append((float(minute), there))
             band = there.steady_c
             inside = band.low <= truth <= band.high
             looks.setdefault(minute, []).append((inside, band.half_width, band.median - truth))
-            if ended(forecasts):
+            if over(told):
                 off = there.resistance.median / float(seen.total_k_per_w[card]) - 1.0
-                ends.append((int(cards.kind[card]), minute, inside, off))
+                known = resistance_known([forecast for _, forecast in told])
+                ends.append((int(cards.kind[card]), minute, inside, off, known))
                 break
     tell(seed, count, looks, ends, 1e3 * (time.perf_counter() - began) / fits)
 
@@ -64,7 +67,7 @@ def tell(
     seed: int,
     count: int,
     looks: dict[int, list[tuple[bool, float, float]]],
-    ends: list[tuple[int, int, bool, float]],
+    ends: list[tuple[int, int, bool, float, bool]],
     fit_ms: float,
 ) -> None:
     print(f"\nSeed {seed}, {count} cards, {fit_ms:.0f} ms per fit\n")
@@ -75,14 +78,18 @@ def tell(
             inside, half, error = (np.array(column, dtype=float) for column in zip(*looks[minute], strict=True))
             rms = np.sqrt((error**2).mean())
             print(f"| {minute} | {len(inside)} | {inside.mean():.1%} | {np.median(half):.1f} | {rms:.1f} |")
-    print("\n| at the end of the test | cards | band holds | minutes (median) | R within 5 % | R worst |")
-    print("|---|---|---|---|---|---|")
+    print("\n| at the end of the test | cards | band holds | minutes (median) | R told | R within 5 % | R worst |")
+    print("|---|---|---|---|---|---|---|")
     for kind in (None, 0, 1, 2):
         own = [end for end in ends if kind is None or end[0] == kind]
-        minutes, inside, off = (np.array([end[i] for end in own], dtype=float) for i in (1, 2, 3))
+        minutes, inside, off, known = (np.array([end[i] for end in own], dtype=float) for i in (1, 2, 3, 4))
         name = "all" if kind is None else KINDS[kind]
-        within, worst = (np.abs(off) <= 0.05).mean(), np.abs(off).max()
-        print(f"| {name} | {len(own)} | {inside.mean():.1%} | {np.median(minutes):.0f} | {within:.1%} | {worst:.1%} |")
+        off = np.abs(off[known > 0.0])
+        within, worst = (off <= 0.05).mean(), off.max()
+        print(
+            f"| {name} | {len(own)} | {inside.mean():.1%} | {np.median(minutes):.0f} | {off.size} | {within:.1%} "
+            f"| {worst:.1%} |"
+        )
 
 
 if __name__ == "__main__":
