@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given, settings
 
 from gputuner.model.advice import Advice, Confidence
-from gputuner.model.events import AdviceGiven, Event, TelemetrySampled
+from gputuner.model.events import AdviceGiven, Event, PointMeasured, TelemetrySampled
+from gputuner.model.points import Flag
 from gputuner.model.quantities import QUANTITIES, Quantity
 from gputuner.model.readings import Reason
 from gputuner.sessions.reader import PAGE, SessionReader
 from gputuner.sessions.writer import SessionWriter
 
-from .streams import CARDS, RUN, S, run, same_stream, sample, started, store, streams, tick
+from .streams import CARDS, RUN, S, point, run, same_stream, sample, started, store, streams, tick
 
 
 @settings(max_examples=60, deadline=None)
@@ -75,6 +76,15 @@ def test_kinds_and_place_narrow_the_stream_without_changing_its_order(tmp_path: 
         assert [e.seq for e in reader.events(kinds)] == [e.seq for e in events if e.kind in kinds]
         assert list(reader.events({"run_finished"})) == events[-1:]
         assert [e.seq for e in reader.events(after_seq=PAGE)] == [e.seq for e in events if e.seq > PAGE]
+
+
+def test_a_stored_figure_above_what_its_card_can_do_is_flagged_when_it_is_shown(tmp_path: Path) -> None:
+    """The stream stays as it was written; the figures of a version that did not look are judged when they are read."""
+    good, faulty = point("good"), replace(point("faulty"), extra={"fraction_of_peak_at_clock": 1.4})
+    told = [PointMeasured(run_id=RUN, seq=n, t_ns=n, point=each) for n, each in ((1, good), (2, faulty))]
+    with SessionReader(store(tmp_path, [started(), *told])) as reader:
+        assert [Flag.IMPLAUSIBLE in each.flags for each in reader.points()] == [False, True]
+        assert list(reader.events({"point_measured"})) == told
 
 
 def test_views_of_a_session(tmp_path: Path) -> None:
