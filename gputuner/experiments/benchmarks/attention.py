@@ -16,7 +16,7 @@ from gputuner.workloads.specs_operations import AttentionSpec
 
 SEQUENCES = (1024, 4096, 16384)
 FULL_SEQUENCES = (1024, 2048, 4096, 8192, 16384, 32768)
-MEASURE_S, FULL_MEASURE_S, CPU_S = 24.0, 120.0, 5.0
+MEASURE_S, FULL_MEASURE_S, CPU_S = 36.0, 160.0, 5.0
 CPU_SPEC = AttentionSpec(sequences=(256, 1024), precision="fp32", backends=("flash", "math"), heads=4, tokens=1024)
 
 
@@ -47,8 +47,8 @@ BENCHMARKS_ATTENTION: tuple[Benchmark, ...] = (
         name="attention",
         group="attention",
         unit="FLOP/s",
-        default_s=32.0,
-        full_s=135.0,
+        default_s=44.0,
+        full_s=175.0,
         cpu_s=8.0,
         run=attention,
     ),

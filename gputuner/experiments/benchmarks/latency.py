@@ -3,20 +3,23 @@
 Method: a single thread follows pointers through a random single cycle of lines (``workloads/kernels/chase.py``): every
 node of what the L2 can hold is visited, and of larger footprints none twice, so that no access is answered by a cache
 that the last round filled. Levels are plateaus of the curve (``analysis/latency_levels.py``); near and far halves of a
-divided L2 are told apart, never averaged, and what lies between two levels belongs to none. Value: median over windows,
+divided L2 are told apart, never averaged, and what lies between two levels belongs to none. Such a transition is a
+mixture of two latencies by its nature: its windows scatter, which is no fault as long as their median is known (its
+95 % interval no wider than the scatter that a level may have). Value: median over windows,
 by the card's global timer. Counted is one access; every chase must end where its steps lead.
 Peers: gpu-benches (one warp, random cycle, by eye), Citadel's papers on Volta and Turing (strides).
 """
 
+from gputuner.analysis.headlines import BETWEEN
 from gputuner.analysis.latency_levels import Level, Levels, levels
-from gputuner.analysis.statistics import spread, spread_flags
+from gputuner.analysis.statistics import SPREAD_LIMIT, spread, spread_flags
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps, needs_kernels
 from gputuner.experiments.benchmarks.judging import measured_against
 from gputuner.experiments.benchmarks.memory import USUAL_FREE_BYTES, cache_bytes, told_l2
 from gputuner.experiments.benchmarks.recording import stand_in
 from gputuner.experiments.benchmarks.surveyed import Measured, surveyed
 from gputuner.experiments.course import Course
-from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.points import Conditions, Flag, Point, Spread
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Part, Trial, Work
 from gputuner.workloads.specs_probes import ChaseSpec
@@ -69,6 +72,12 @@ def _of_level(course: Course, level: Level, found: Levels, measured: tuple[Measu
     return _point(course, part, conditions, params, extra)
 
 
+def _median_is_known(of: Spread) -> bool:
+    """Whether the interval of the median is narrow."""
+    low, high = of.ci95_low, of.ci95_high
+    return low is not None and high is not None and high - low <= SPREAD_LIMIT * of.median
+
+
 def _point(
     course: Course, part: Part, conditions: Conditions | None, params: dict[str, Scalar], extra: dict[str, Scalar]
 ) -> Point:
@@ -81,6 +90,8 @@ def _point(
         "benchmark": NAME, "calls": calls, "seconds": repeats.median * calls, "lowest_s": min(times), "correct": True,
     }  # fmt: skip
     flags = [*spread_flags(times, repeats)]
+    if params.get("level") == BETWEEN and Flag.SPREAD in flags and _median_is_known(repeats):
+        flags.remove(Flag.SPREAD)
     if conditions is None or conditions.samples == 0:
         flags.append(Flag.NO_TELEMETRY)
     point = course.make.figure(

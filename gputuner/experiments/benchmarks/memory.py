@@ -9,14 +9,17 @@ Peers: BabelStream (arrays that may fit a large L2), nvbandwidth (three samples,
 """
 
 from collections.abc import Callable
+from statistics import median
 
+from gputuner.analysis.roofline import beyond_the_bus
 from gputuner.experiments.benchmarks.benchmark import Benchmark, Effort, Steps
 from gputuner.experiments.benchmarks.failed import failed
 from gputuner.experiments.benchmarks.own_kernels import with_kernels
 from gputuner.experiments.benchmarks.recording import rate
 from gputuner.experiments.course import Course
+from gputuner.model.points import Flag
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, Work
+from gputuner.model.steps import Done, Part, Work
 from gputuner.workloads.specs_stream import (
     ARRAYS,
     BEYOND_CACHE,
@@ -88,12 +91,18 @@ def _sweep(course: Course, name: str, operation: Operation, effort: Effort) -> S
         yield from failed(course, name, result)
         return
     measured = zip(result.trials[0].parts, result.part_conditions, strict=True)
+    bus = course.context.published.get("peak_bandwidth")
+
+    def impossible(part: Part) -> tuple[Flag, ...]:
+        footprint, seconds = float(part.params["bytes"]), median(part.iteration_s)
+        return (Flag.IMPLAUSIBLE,) if beyond_the_bus(part.work["bytes"] / seconds, footprint, cache, bus) else ()
+
     yield from course.tell(
         *(
             rate(
                 course, name, METRIC, "B/s", "bytes", part, conditions,
                 {**part.params, "phase": "sweep", "level": level(float(part.params["bytes"]), cache, sms)},
-                extra=told_l2(course),
+                flags=impossible(part), extra=told_l2(course),
             )
             for part, conditions in measured
         )

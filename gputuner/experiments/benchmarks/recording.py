@@ -9,6 +9,7 @@ from gputuner.experiments.benchmarks.judging import implausible, measured_agains
 from gputuner.experiments.benchmarks.peers import peer_extra, peer_flags
 from gputuner.experiments.course import Course
 from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.quantities import Limiter
 from gputuner.model.readings import Scalar
 from gputuner.model.steps import Part, PeerSeen, Trial
 
@@ -81,8 +82,9 @@ def _checked(measured: Trial | Part) -> str:
 def stand_in(course: Course, own: Conditions | None) -> tuple[Conditions | None, dict[str, Scalar]]:
     """The conditions of a setting; of one that falls between two readings, what holds of the whole survey, marked so.
 
-    Its limits are those of the readings around it, where these are near. Else a limit stands for every setting only if
-    it was on for most of the survey, or it is not known. Energy and duration of the survey are not the setting's.
+    A limit is its own where the readings before and after it both saw it. Else it stands for every setting only if it
+    was on for most of the survey, or for none of it; what was on in between is that of other settings, and not known
+    of this one. Energy and duration of the survey are not the setting's.
     """
     whole = course.conditions
     if (own is not None and own.samples) or whole is None:
@@ -95,10 +97,17 @@ def stand_in(course: Course, own: Conditions | None) -> tuple[Conditions | None,
         whole,
         duration_s=seconds,
         energy_j=None,
-        limited_s=own.limited_s if own is not None and own.limited_s else scaled,
+        limited_s=scaled | _around(own),
         limited_from_samples=True,
     )
     return held, {"conditions_of": "survey"}
+
+
+def _around(own: Conditions | None) -> dict[Limiter, float]:
+    """Limits that hold for the whole of a setting without a reading: those around it agree."""
+    if own is None:
+        return {}
+    return {name: own.limited_s[name] for name in own.limited_s if share(own, name) in (0.0, 1.0)}
 
 
 def _as_trial(part: Part) -> Trial:

@@ -14,7 +14,7 @@ from gputuner.experiments.trained import skipped_share
 from gputuner.model.cards import Support
 from gputuner.model.points import Conditions, Flag, Point
 from gputuner.model.readings import Scalar
-from gputuner.model.steps import Done, OutOfMemory, Step, StepResult, Trial, UserCodeFailed, Work
+from gputuner.model.steps import Done, Lost, OutOfMemory, Step, StepResult, Trial, UserCodeFailed, Work
 from gputuner.workloads.specs_training import Training, flop_of, memory_of
 
 USABLE = 0.85
@@ -102,6 +102,7 @@ def measure(
     idle_s: float = 0.0,
     synthetic: float | None = None,
     dense: float | None = None,
+    otherwise: Training | None = None,
 ) -> Generator[Step, StepResult, Measured | None]:
     """One training at the largest batch up to ``spec.batch`` that fits; tells its point, or why there is none.
 
@@ -114,6 +115,7 @@ def measure(
         idle_s: seconds to idle before.
         synthetic: of a fed training the rate with synthetic input, for the share that feeding costs.
         dense: of one with sparse weights the rate with dense ones, for the gain.
+        otherwise: the training to measure where ``spec`` cannot be performed here.
     """
     fits = fitting(spec, free_bytes(course))
     if fits is None:
@@ -134,6 +136,9 @@ def measure(
         match result:
             case OutOfMemory() if fits.batch > 1:
                 fits = replace(fits, batch=fits.batch // 2)
+                continue
+            case UserCodeFailed() | Lost() if otherwise is not None:
+                fits, otherwise = replace(otherwise, batch=fits.batch), None
                 continue
             case Done(trials=(trial, *_)) if trial.notes.get("loss_finite") is False:
                 yield from failed(course, benchmark, NOT_FINITE, setting=_setting(fits))

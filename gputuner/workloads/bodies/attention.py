@@ -26,6 +26,7 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.burst_timing import BurstTimer
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.gaps import OUT_OF_TIME, attempted, gap
+from gputuner.workloads.bodies.setting_timing import shares
 from gputuner.workloads.bodies.survey import Pace, Part
 
 BACKENDS = {
@@ -166,7 +167,7 @@ class Attention:
         expected_s = last_s * flop / last_flop
         if expected_s and LEAST_ITERATIONS * expected_s > max(left_s, OVERRUN_S):
             return gap(params, OUT_OF_TIME, expected_iteration_s=expected_s)
-        part = attempted(self._device, params, lambda: self._measure(tensors, params, max(0.0, left_s) / left))
+        part = attempted(self._device, params, lambda: self._measure(tensors, params, shares(left_s, left)))
         if part.notes.get("gap") == failures.UNSUPPORTED:
             self._missing.add(backend)
         if part.iteration_s:
@@ -190,12 +191,12 @@ class Attention:
         batch, heads, sequence, _ = tensors.q.shape
         return SCORE_BYTES[direction] * batch * heads * sequence**2
 
-    def _measure(self, tensors: Tensors, params: "dict[str, Fact]", seconds: float) -> Part:
+    def _measure(self, tensors: Tensors, params: "dict[str, Fact]", seconds: "tuple[float, float]") -> Part:
         backend, direction = str(params["backend"]), str(params["direction"])
         step = self._forward if direction == FORWARD else self._forward_backward
         self._device.clear_peak()
         with only(backend):
-            timing = self._timer.timed(lambda: step(tensors, backend), seconds)
+            timing = self._timer.timed(lambda: step(tensors, backend), *seconds)
             peak = self._device.memory().get("allocated_peak_bytes")
             out, grads = step(tensors, backend)
         error = attention_error(

@@ -140,7 +140,7 @@ class Conv:
         direction = str(params["direction"])
         operands = self._operands(shape, bool(params["channels_last"]))
         step = _forward if direction == FORWARD else _backward
-        timing = self._timer.timed(lambda: step(operands), seconds)
+        timing = self._timer.timed(lambda: step(operands), seconds, 2.0 * seconds)
         check = _forward_error if direction == FORWARD else _backward_error
         error = check(operands, step(operands), self._seed)
         tolerance = TOLERANCE[self._precision]

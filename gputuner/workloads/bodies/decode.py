@@ -23,7 +23,7 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.graph_capture import captured
 from gputuner.workloads.bodies.llm import Cache, Llm
-from gputuner.workloads.bodies.setting_timing import timed
+from gputuner.workloads.bodies.setting_timing import shares, timed
 from gputuner.workloads.bodies.survey import Pace, Part
 from gputuner.workloads.bodies.training_shapes import LLM, LlmShape
 
@@ -72,7 +72,7 @@ class Decode:
             for measure in (self._prefill, self._decode):
                 if pace.stopped():
                     return
-                yield measure(context, cache, pace.left_s() / left)
+                yield measure(context, cache, shares(pace.left_s(), left))
                 left -= 1
             del cache
 
@@ -84,8 +84,12 @@ class Decode:
     def _one(self, context: int, cache: Cache, token: torch.Tensor) -> torch.Tensor:
         return self._model(token, cache, start=context, last_only=True)
 
-    def _prefill(self, context: int, cache: Cache, seconds: float) -> Part:
-        done, span = timed(self._device, lambda: self._prompt(context, cache), seconds)
+    def _prefill(self, context: int, cache: Cache, seconds: "tuple[float, float]") -> Part:
+        def read() -> None:
+            self._prompt(context, cache)
+
+        replayed = self._captured(read)
+        done, span = timed(self._device, replayed or read, *seconds)
         return Part(
             params=self._named("prefill", context),
             iteration_s=tuple(done),
@@ -96,10 +100,13 @@ class Decode:
                 "flop": self._batch * self._shape.prefill_flop(context),
                 "bytes": self._shape.prefill_bytes(context, self._batch, self._kind.itemsize),
             },
-            notes={"model_flop_per_token": self._shape.prefill_flop(context) / context},
+            notes={
+                "cuda_graph": replayed is not None,
+                "model_flop_per_token": self._shape.prefill_flop(context) / context,
+            },
         )
 
-    def _decode(self, context: int, cache: Cache, seconds: float) -> Part:
+    def _decode(self, context: int, cache: Cache, seconds: "tuple[float, float]") -> Part:
         error = self._error(context, cache)
         token = self._tokens[:, context : context + 1].clone()
 
@@ -107,7 +114,7 @@ class Decode:
             token.copy_(self._one(context, cache, token).argmax(-1))
 
         replayed = self._captured(step)
-        done, span = timed(self._device, replayed or step, seconds)
+        done, span = timed(self._device, replayed or step, *seconds)
         moved = self._shape.decode_bytes(context, self._batch, self._kind.itemsize)
         return Part(
             params=self._named("decode", context),

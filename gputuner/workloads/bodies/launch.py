@@ -15,6 +15,7 @@ The kernel adds 1 to a single number: as good as empty, and the sum tells how ma
 A kernel that takes the card less time than ``enqueue`` leaves it waiting for the host, unless it is in a graph.
 """
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,6 +33,7 @@ KERNELS = 100
 """Per iteration. The queue of a stream takes about a thousand before the host must wait."""
 DISPATCHES = 1000
 LEAST_WINDOWS = 3
+HOST_WINDOW_S = 0.02
 MOST_CYCLES_PER_S = 3e9
 """A spin of so many cycles lasts a second at least."""
 
@@ -68,17 +70,28 @@ class Counter:
 
 
 def host_timed(run: Callable[[], Any], settle: Callable[[], Any], seconds: float) -> Timed:
-    """Host seconds of each ``run``; ``settle`` waits for what it left running, untimed."""
+    """Host seconds of ``run``, the median of each window; ``settle`` waits for what it left running, untimed.
+
+    Single runs of some microseconds scatter with whatever else the host does; a window holds ``HOST_WINDOW_S`` of them.
+    """
     run()
     settle()
     done: list[float] = []
     t0_ns = time.monotonic_ns()
     while len(done) < LEAST_WINDOWS or (time.monotonic_ns() - t0_ns) / 1e9 < seconds:
+        done.append(_window_of(run, settle))
+    return done, (t0_ns, time.monotonic_ns())
+
+
+def _window_of(run: Callable[[], Any], settle: Callable[[], Any]) -> float:
+    taken: list[float] = []
+    began = time.perf_counter()
+    while not taken or time.perf_counter() - began < HOST_WINDOW_S:
         start = time.perf_counter()
         run()
-        done.append(time.perf_counter() - start)
+        taken.append(time.perf_counter() - start)
         settle()
-    return done, (t0_ns, time.monotonic_ns())
+    return statistics.median(taken)
 
 
 class Launch:

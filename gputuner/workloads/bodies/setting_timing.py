@@ -15,18 +15,36 @@ LONGEST_WINDOW_S, SHORTEST_WINDOW_S = 0.1, 0.005
 LEAST_WINDOWS = 3
 WINDOWS_NEEDED = 21
 """For an interval, one to spare."""
+THRIFT = 0.6
 
 Windowed = tuple[list[float], tuple[int, int]]
 """Seconds per iteration of each window, and the span of the timed part (host monotonic, ns)."""
 
 
-def timed(device: Device, iterate: Callable[[], Any], seconds: float) -> Windowed:
+def timed(device: Device, iterate: Callable[[], Any], seconds: float, most_s: float = 0.0) -> Windowed:
     """Warm up, then time windows end to end.
 
-    At least ``LEAST_WINDOWS`` windows are timed, however short the time.
+    The time counts from the end of the first iterations, in which libraries choose and load kernels. At least
+    ``LEAST_WINDOWS`` windows are timed, however short it is.
+
+    Args:
+        device: where.
+        iterate: queues one iteration.
+        seconds: to take.
+        most_s: to take where fewer do not hold what an interval needs.
     """
-    begun_s = time.monotonic()
-    return timed_warm(device, iterate, seconds, begun_s, first_iterations(device, iterate))
+    iteration_s = first_iterations(device, iterate)
+    taken_s = max(seconds, min(most_s, window_needs_s(iteration_s)))
+    return timed_warm(device, iterate, taken_s, time.monotonic(), iteration_s)
+
+
+def shares(left_s: float, left: int) -> "tuple[float, float]":
+    """Of the time left to ``left`` settings: what the next one takes, and what it may take where it needs more.
+
+    Each takes ``THRIFT`` of an equal part, which is enough for short iterations, and leaves the rest to long ones.
+    """
+    equal_s = max(0.0, left_s) / left
+    return THRIFT * equal_s, equal_s * (1.0 + (1.0 - THRIFT) * (left - 1))
 
 
 def first_iterations(device: Device, iterate: Callable[[], Any]) -> float:

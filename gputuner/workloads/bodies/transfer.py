@@ -18,7 +18,7 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
 from gputuner.workloads.bodies.failures import UnsupportedError, WrongResultError
 from gputuner.workloads.bodies.gaps import attempted
-from gputuner.workloads.bodies.setting_timing import timed
+from gputuner.workloads.bodies.setting_timing import shares, timed
 from gputuner.workloads.bodies.survey import Pace, Part
 
 TO_CARD, FROM_CARD, BOTH = "host_to_device", "device_to_host", "both"
@@ -47,15 +47,15 @@ class Transfer:
         for place, (memory, size, direction) in enumerate(settings):
             if pace.stopped():
                 return
-            seconds = max(0.0, pace.left_s()) / (len(settings) - place)
+            seconds = shares(pace.left_s(), len(settings) - place)
             params: dict[str, Fact] = {"direction": direction, "pinned": memory == PINNED, "bytes": size}
             yield attempted(self._device, params, lambda p=params, s=seconds: self._measure(p, s))
 
-    def _measure(self, params: "dict[str, Fact]", seconds: float) -> Part:
+    def _measure(self, params: "dict[str, Fact]", seconds: "tuple[float, float]") -> Part:
         size, direction = int(params["bytes"]), str(params["direction"])
         route = Route(self._device, size, bool(params["pinned"]), self._seed)
         copy = route.copies(direction)
-        done, span = timed(self._device, copy, seconds)
+        done, span = timed(self._device, copy, *seconds)
         route.clear(direction)
         copy()
         self._device.synchronise()

@@ -2,7 +2,8 @@
 
 In the order *tiles* a block goes through tiles of ``blockDim.x · unroll`` vectors of 16 bytes; with more tiles than
 blocks it strides by the grid. Several passes over the arrays in one launch are more tiles, in the same order, without a
-barrier between. In the order *strides* the unrolled vectors of a thread lie a whole grid apart.
+barrier between. In the order *strides* the unrolled vectors of a thread lie a whole grid apart; a block there goes
+through its own part in each pass, so that it is for one pass alone.
 """
 
 from dataclasses import dataclass

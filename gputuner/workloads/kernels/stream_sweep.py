@@ -1,8 +1,10 @@
 """Bandwidth over sizes, from the L2 into DRAM.
 
 Small footprints are gone through many times in one launch and stay in the L2 on purpose, by loads that leave nothing in
-the L1. From four L2 on, the operation goes over other memory of twice the L2 between two timed passes, so that each
-finds nothing of the last one there, and as many lines to be written back as it leaves.
+the L1, and tile after tile over the whole footprint: where each block goes through a part of its own again and again
+(the order of strides), that part stays in a cache, however large the footprint is. From four L2 on, the operation goes
+over other memory of twice the L2 between two timed passes, so that each finds nothing of the last one there, and as
+many lines to be written back as it leaves.
 """
 
 import time
@@ -12,7 +14,7 @@ from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.survey import Pace, Part
 from gputuner.workloads.kernels.arrays import Arrays
 from gputuner.workloads.kernels.device import KernelsDevice
-from gputuner.workloads.kernels.stream_source import ARRAYS, PAST_L1
+from gputuner.workloads.kernels.stream_source import ARRAYS, PAST_L1, TILES
 from gputuner.workloads.kernels.tuning import Way, fastest, ways
 
 SMALLEST_BYTES = 256 << 10
@@ -38,7 +40,9 @@ class StreamSweep:
         self._largest = max(4096, largest_bytes // self._count // 4096 * 4096)
         self._arrays = Arrays(device, operation, self._largest, seed, FLUSH_CACHES * device.cache_bytes)
         self._ways = ways(self._arrays.variants)
-        self._past_l1 = ways([variant for variant in self._arrays.variants if variant.hint in PAST_L1])
+        self._repeated = ways(
+            [variant for variant in self._arrays.variants if variant.hint in PAST_L1 and variant.order == TILES]
+        )
         self.work: dict[str, float] = {}
 
     def sizes(self) -> list[int]:
@@ -61,7 +65,8 @@ class StreamSweep:
     def _part(self, size: int, seconds: float) -> Part:
         cold = self._device.cache_bytes > 0 and size * self._count >= BEYOND_CACHE * self._device.cache_bytes
         passes = 1 if cold else self._passes(size)
-        way = fastest(self._ways if cold else self._past_l1, lambda way: self._once(way, size, passes, cold), TUNE_S)
+        tried = self._ways if cold else self._repeated
+        way = fastest(tried, lambda way: self._once(way, size, passes, cold), TUNE_S)
         t0_ns = time.monotonic_ns()
         until_ns = t0_ns + int(1e9 * max(0.0, seconds - TUNE_S))
 
@@ -81,7 +86,7 @@ class StreamSweep:
 
     def _passes(self, size: int) -> int:
         """So many that a launch is long beside the gap to the next one."""
-        way, passes = self._past_l1[0], 1
+        way, passes = self._repeated[0], 1
         while passes < MOST_PASSES and self._once(way, size, passes, False) < LAUNCH_S:
             passes *= 2
         return passes

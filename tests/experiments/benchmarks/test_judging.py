@@ -315,6 +315,12 @@ def test_the_limits_of_a_setting_are_those_of_the_readings_around_it_not_of_the_
     point = rate(course, "memory-copy", "stream_bandwidth", "B/s", "bytes", part, free, {})
     assert Flag.THROTTLED_POWER not in point.flags
     assert point.conditions.limited_s == {Limiter.POWER: 0.0}
+    half = replace(free, limited_s={Limiter.POWER: 0.05})  # one of the two: that of another setting, or its own
+    part_of_it = replace(course.conditions, limited_s={Limiter.POWER: 1.0})
+    seen_before = course.conditions
+    course.conditions = part_of_it
+    assert rate(course, "m", "stream_bandwidth", "B/s", "bytes", part, half, {}).conditions.limited_s == {}
+    course.conditions = seen_before
     held = replace(free, limited_s={Limiter.POWER: 0.1})
     course.conditions = replace(course.conditions, limited_s={Limiter.POWER: 0.0})
     point = rate(course, "memory-copy", "stream_bandwidth", "B/s", "bytes", part, held, {})

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gputuner.experiments.bench import Bench
-from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY, CPU_MOST_BYTES, cache_bytes
+from gputuner.experiments.benchmarks.memory import BENCHMARKS_MEMORY, CPU_MOST_BYTES, beyond_the_bus, cache_bytes
 from gputuner.experiments.benchmarks.own_kernels import with_kernels
 from gputuner.experiments.course import Course
 from gputuner.experiments.protocol import PlanContext
@@ -71,6 +71,21 @@ def test_a_card_is_asked_through_our_kernels_and_torch_is_the_fallback(reason, r
         answer = answers[step.runtime] if isinstance(step, Work) else Done()
     assert asked == runtimes
     assert got == [answers[runtimes[-1]]]
+
+
+@pytest.mark.parametrize(
+    ("tera", "mib", "impossible"),
+    [
+        (8.9, 181, True),  # 121 of 181 MiB at least cross the bus: 5.9 TB/s
+        (7.0, 181, False),  # 4.7 TB/s, if the L2 kept all it can
+        (8.9, 120, False),  # two L2 or less: not known what they kept
+        (5.3, 1920, True),  # 5.13 TB/s over the bus
+        (4.7, 1920, False),
+    ],
+)
+def test_a_rate_that_bus_and_cache_cannot_give_is_told_as_such(tera, mib, impossible):
+    assert beyond_the_bus(tera * 1e12, mib * 2**20, 60 << 20, 4.8e12) is impossible
+    assert not beyond_the_bus(tera * 1e12, mib * 2**20, 60 << 20, None)
 
 
 def test_a_shared_cache_of_a_server_counts_as_far_as_its_cores_can_hold_on_to_it():

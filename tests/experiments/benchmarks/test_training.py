@@ -231,6 +231,24 @@ def test_a_loss_that_is_no_number_gives_no_figure(lab):
     assert [w.params["reason"] for w in played.warned[1:]] == ["wrong_result"]
 
 
+@pytest.mark.parametrize("failure", [
+    UserCodeFailed(message="the step cannot be captured in a CUDA graph", traceback="", reason="unsupported"),
+    Lost(message="gone"),
+])  # fmt: skip
+def test_sparse_weights_are_replayed_as_a_graph_and_launched_where_that_cannot_be(lab, failure):
+    def sparse(told):
+        return [w.params.get("cuda_graph", False) for w in told.works if w.params.get("sparse")]
+
+    told = play(lab, "bert-large")
+    assert sparse(told) == [True]
+    assert told.points[-1].params["cuda_graph"] is True
+    refused = play(lab, "bert-large", script=lambda w: failure if w.params.get("cuda_graph") else None)
+    assert sparse(refused)[-1] is False
+    assert refused.points[-1].params["sparse"] is True
+    assert refused.points[-1].params["batch"] == told.points[-1].params["batch"]
+    assert "benchmark_failed" not in [w.code for w in refused.warned]
+
+
 def test_sparse_weights_are_told_with_their_gain(lab):
     points = play(lab, "bert-large").points
     assert [(p.params["sequence"], p.params.get("sparse", False)) for p in points] == [

@@ -40,5 +40,20 @@ def test_what_is_left_running_is_not_timed(monkeypatch):
     assert span == (12_000_000_000, 48_000_000_000)
 
 
+def test_a_window_holds_many_short_runs_and_tells_their_median(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("time.monotonic_ns", lambda: int(now[0] * 1e9))
+    runs = []
+
+    def run():
+        runs.append(1)
+        now[0] += 5e-3 if len(runs) % 10 == 0 else 1e-4  # the host does something else now and then
+
+    done, _ = host_timed(run, lambda: None, 0.5)
+    assert done == pytest.approx([1e-4] * len(done))
+    assert 20 <= len(done) <= 26
+
+
 def test_a_short_time_still_gives_three_windows():
     assert len(host_timed(lambda: None, lambda: None, 0.0)[0]) == 3

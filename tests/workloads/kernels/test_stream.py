@@ -117,3 +117,15 @@ def test_a_sweep_that_is_stopped_keeps_what_it_has():
     pace = Pace(measure_s=1.0, left_s=lambda: 0.01, stopped=lambda: next(stops))
     sweep = StreamSweep(fake_device(), operation="read", largest_bytes=8 << 20, seed=0)
     assert len(list(sweep.parts(pace))) == 1
+
+
+def test_a_footprint_gone_through_many_times_is_swept_as_a_whole():
+    """A block that strides re-reads a part of its own: it shows a cache however large the footprint is."""
+    runtime = FakeRuntime()
+    sweep = StreamSweep(fake_device(runtime), operation="read", largest_bytes=4 << 20, seed=0)
+    assert {way.variant.order for way in sweep._ways} == {"tiles", "strides"}
+    assert {way.variant.order for way in sweep._repeated} == {"tiles"}
+    list(sweep.parts(PACE))
+    repeated = {name for name, _, args in runtime.launched if name.startswith("read") and args[5] > 1}
+    assert repeated
+    assert not any("strides" in name for name in repeated)
