@@ -6,18 +6,15 @@ from dataclasses import dataclass, field
 from gputuner.advice.chances import Chances
 from gputuner.analysis.telemetry_quality import LEAST_LOADED_S, LEAST_RISE_W, LEAST_SAMPLES
 from gputuner.analysis.throughput import comparable_tops, preferred_precision
+from gputuner.analysis.turns import FAULTY, is_turn, with_turns
 from gputuner.model.cards import CardInfo
 from gputuner.model.fingerprint import Fingerprint
-from gputuner.model.points import Conditions, Flag, Point
+from gputuner.model.points import Conditions, Point
 from gputuner.model.readings import Scalar
 from gputuner.model.samples import CardProcesses
 
 RATE_PHASES = ("probe", "safe")
 """Phases of ``train_throughput`` that may be recommended: one job, alone, at a batch that is safe to use."""
-TURN = "turn"
-"""Phase of one that was measured again in turns with others; its param ``round`` counts from 1 (``advice.turns``)."""
-LEAST_ROUNDS = 3
-"""Fewer give no interval worth the name (two rounds have one degree of freedom: Student's 12.7)."""
 
 EFFECTIVE_BATCH = 256
 """Samples per optimizer step where nobody said."""
@@ -71,20 +68,14 @@ class Evidence:
             if limit.workload == workload and "fails" in limit.extra:
                 fails[_setting(limit)] = int(limit.extra["fails"])
         rates: dict[tuple[str, bool], dict[int, Point]] = {}
-        turns: dict[tuple[tuple[str, bool], int], list[Point]] = {}
-        for point in self.of("train_throughput"):
+        for point in with_turns(self.of("train_throughput")):
             if point.workload != workload or FAULTY & set(point.flags):
                 continue
-            key, batch = _setting(point), int(point.params["batch"])
-            if batch >= fails.get(key, batch + 1):
+            if point.params.get("phase") not in RATE_PHASES and not is_turn(point):
                 continue
-            if point.params.get("phase") in RATE_PHASES:
+            key, batch = _setting(point), int(point.params["batch"])
+            if batch < fails.get(key, batch + 1):
                 rates.setdefault(key, {})[batch] = point
-            elif point.params.get("phase") == TURN:
-                turns.setdefault((key, batch), []).append(point)
-        for (key, batch), points in turns.items():
-            if len(points) >= LEAST_ROUNDS:
-                rates.setdefault(key, {})[batch] = middle(points)
         return rates
 
     @property
@@ -121,14 +112,6 @@ class Evidence:
         """A fact of the host as a number."""
         value = self.host(name)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
-FAULTY = frozenset({Flag.TOO_SLOW, Flag.IMPLAUSIBLE})
-
-
-def middle(points: list[Point]) -> Point:
-    """The figure of median value (the lower of two)."""
-    return sorted(points, key=lambda point: point.value)[(len(points) - 1) // 2]
 
 
 def _setting(point: Point) -> tuple[str, bool]:

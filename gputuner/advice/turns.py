@@ -8,10 +8,11 @@ slowly, and how far the rounds' ratios differ is the error (``interleaved.compar
 from dataclasses import dataclass, field
 from math import exp, log
 
-from gputuner.advice.evidence import FAULTY, LEAST_ROUNDS, TURN, Evidence
+from gputuner.advice.evidence import Evidence
 from gputuner.advice.making import gain_from, setting_of
 from gputuner.analysis.interleaved import compared_rounds
 from gputuner.analysis.statistics import spread
+from gputuner.analysis.turns import FAULTY, LEAST_ROUNDS, TURN
 from gputuner.model.advice import Gain
 from gputuner.model.points import Point, Spread
 from gputuner.model.readings import Scalar

@@ -3,8 +3,8 @@
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from gputuner.advice.evidence import LEAST_ROUNDS, TURN, middle
 from gputuner.advice.rules import undecided
+from gputuner.analysis.turns import LEAST_ROUNDS, TURN, middle
 from gputuner.experiments.advised import evidence_of
 from gputuner.experiments.course import Course
 from gputuner.experiments.trained import Setting, Trained, train_point, train_work

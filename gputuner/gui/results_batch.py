@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gputuner.analysis.turns import is_turn, with_turns
 from gputuner.gui.plots.batches import BatchDot, BatchMark, BatchSeries
 from gputuner.gui.results import GIB, RATE_PHASES, figure, of_metric, point_hint
 from gputuner.gui.run_state import RunFacts
@@ -50,7 +51,8 @@ def setting_of(params: dict[str, Scalar]) -> Setting:
 
 def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
     """The pictures from what was measured so far."""
-    training = [p for p in of_metric(facts.points, "train_throughput") if p.params.get("phase") in RATE_PHASES]
+    told = with_turns(of_metric(facts.points, "train_throughput"))
+    training = [p for p in told if p.params.get("phase") in RATE_PHASES or is_turn(p)]
     groups: dict[Setting, list[Point]] = {}
     for point in training:
         groups.setdefault(setting_of(point.params), []).append(point)
@@ -86,7 +88,7 @@ def batch_picture(facts: RunFacts, theme: Theme) -> BatchPicture:
         unit=_("samples/s, channels-last; bars: 95 % interval, hollow: checked")
         if usual
         else _("samples/s; bars: 95 % interval, hollow: checked"),
-        memory_only=bool(training) and all(p.params.get("phase") != "probe" for p in training),
+        memory_only=bool(training) and all(p.params.get("phase") != "probe" and not is_turn(p) for p in training),
     )
 
 
@@ -130,7 +132,7 @@ def _rate_series(key: Setting, points: list[Point], theme: Theme, usual: bool, a
             value=p.value,
             low=p.spread.ci95_low if p.spread else None,
             high=p.spread.ci95_high if p.spread else None,
-            checked=p.params.get("phase") != "probe",
+            checked=p.params.get("phase") != "probe" and not is_turn(p),
             point_id=p.id,
             hint=point_hint(p),
         )
@@ -185,7 +187,7 @@ def _memory_series(facts: RunFacts, groups: dict[Setting, list[Point]], theme: T
             BatchDot(
                 batch=int(figure(p.params["batch"]) or 1),
                 value=peak / GIB,
-                checked=p.params.get("phase") != "probe",
+                checked=p.params.get("phase") != "probe" and not is_turn(p),
                 point_id=p.id,
                 hint=point_hint(p),
             )

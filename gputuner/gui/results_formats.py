@@ -1,6 +1,7 @@
 # pyright: standard
 """From the figures of a training to bars: the number formats and layouts that ran at the same batch."""
 
+from gputuner.analysis.turns import is_turn, with_turns
 from gputuner.gui.plots.bars import BarGroup, BarRow
 from gputuner.gui.results import GIB, figure, of_metric, point_hint, value_words
 from gputuner.gui.results_batch import advised_format, setting_of, setting_words, ticked, usual_layout
@@ -15,7 +16,8 @@ BASE = "fp32"
 
 def format_groups(facts: RunFacts, theme: Theme) -> list[BarGroup]:
     """Rate and peak memory at the batch that most formats ran at; nothing where only one did."""
-    probes = [p for p in of_metric(facts.points, "train_throughput") if p.params.get("phase") == "probe"]
+    trainings = with_turns(of_metric(facts.points, "train_throughput"))
+    probes = [p for p in trainings if p.params.get("phase") == "probe" or is_turn(p)]
     by_batch: dict[float, list[Point]] = {}
     for point in probes:
         by_batch.setdefault(figure(point.params.get("batch")) or 0.0, []).append(point)
