@@ -141,7 +141,7 @@ QUESTIONS: dict[str, str] = {
     ),
     "cooling_room:known": N_(
         "The thermal resistance stays open (90 %: ±{percent} %), though the steady temperature is known: how warm the "
-        "air at the card was is an estimate. With the room's temperature (--room) it is told."
+        "air at the card was is an estimate. The room's temperature (--room) narrows it."
     ),
     "cooling_resistance": N_(
         "The thermal resistance is still open (90 %: ±{percent} %); a longer load tells it better."
@@ -267,5 +267,5 @@ def compared_lines(found: "CoolingCompared") -> list[str]:
     if found.loads[0] != found.loads[1]:
         lines.append(_("The loads differ; heat arises in other places of the chip, so compare with care."))
     if not all(found.closed):
-        lines.append(_("One of the tests ended before its steady temperature was known well; run it longer."))
+        lines.append(_("In one of the tests the resistance stayed open; run it longer, or tell the room (--room)."))
     return lines

@@ -1,9 +1,10 @@
 """Does the 90 % band of the thermal fit hold the truth? 200 random cards per seed, looked at after each minute.
 
-    python -m tests.perf.thermal_band [--cards 200] [--seeds 1,2,3]
+    python -m tests.perf.thermal_band [--cards 200] [--seeds 1,2,3] [--room]
 
 Prints Markdown: coverage by minute and at the end of each test, and how far a told resistance is off then.
 A test that ends with an open resistance has told the steady temperature only, and asks for ``--room``.
+With that the air is told, as a thermometer would: half a degree off (standard deviation).
 """
 
 import argparse
@@ -18,20 +19,23 @@ from gputuner.analysis.thermal_trace import ThermalTrace
 from tests.analysis.thermal_ladder import IDLE_S, KINDS, ladders, watched
 
 LONGEST_MIN = 40
+THERMOMETER_C = 0.5
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--cards", type=int, default=200)
     arguments.add_argument("--seeds", default="1,2,3")
+    arguments.add_argument("--room", action="store_true")
     asked = arguments.parse_args()
     for seed in (int(text) for text in asked.seeds.split(",")):
-        judge(asked.cards, seed)
+        judge(asked.cards, seed, told_room=asked.room)
 
 
-def judge(count: int, seed: int) -> None:
+def judge(count: int, seed: int, *, told_room: bool = False) -> None:
     cards = ladders(count, seed)
     seen = watched(cards, 60.0 * LONGEST_MIN, seed)
+    rooms = cards.room_c + THERMOMETER_C * np.random.default_rng(seed + 1000).normal(size=count)
     looks: dict[int, list[tuple[bool, float, float]]] = {}
     ends: list[tuple[int, int, bool, float, bool]] = []
     began, fits = time.perf_counter(), 0
@@ -47,7 +51,7 @@ def judge(count: int, seed: int) -> None:
         truth = float(seen.steady_c[card])
         for minute in range(1, LONGEST_MIN + 1):
             trace = whole.until(60.0 * minute)
-            found = fit(trace)
+            found = fit(trace, room_c=float(rooms[card]) if told_room else None)
             assert found is not None
             fits += 1
             there = steady(found, surroundings(trace, found.environment_c.size))
