@@ -180,9 +180,9 @@ def _plateau(evidence: Evidence, plateau: Point | None, *, lonely: bool) -> list
     return [make("power.plateau", evidence.card.uuid, params, [plateau], weight=weight, snippet=snippet)]
 
 
-def _rates(evidence: Evidence) -> list[str]:
-    """Ids of the rates at the highest setting, which the knee is compared with."""
+def _rates(evidence: Evidence) -> list[Point]:
+    """The rates at the highest setting, which the knee is compared with."""
     rates = [point for point in evidence.of("power_rate") if "visit" in point.params]
     key = "clock_mhz" if rates and "clock_mhz" in rates[0].params else "cap_w"
     top = max((float(point.params[key]) for point in rates if key in point.params), default=0.0)
-    return [point.id for point in rates if point.params.get(key) == top][:2]
+    return [point for point in rates if point.params.get(key) == top][:2]

@@ -10,7 +10,7 @@ from gputuner.advice.rules import advise
 from gputuner.language import sentences
 from gputuner.model.advice import Advice
 from gputuner.model.cards import CardInfo, CatalogMatch, Origin
-from gputuner.model.points import Point
+from gputuner.model.points import Flag, Point
 from gputuner.model.readings import Scalar
 
 CARD = CardInfo(uuid="GPU-12345678-aaaa", index=0, name="Card")
@@ -130,3 +130,15 @@ def test_without_a_sweep_a_cap_above_the_highest_reading_and_the_way_to_rights()
     assert advice.keys() == {"power.plateau"}
     assert "highest reading under ResNet-50 was 303 W" in sentences.advice_why(advice["power.plateau"])
     assert asked == {"power_allow": "gputuner --cli power --with sudo --gpu GPU-12345678"}
+
+
+@pytest.mark.parametrize("restless", [False, True])
+def test_a_cap_says_that_the_rates_it_rests_on_scattered(restless):
+    flags = (Flag.SPREAD,) if restless else ()
+    top = Point(
+        id="top", card=CARD.uuid, metric="power_rate", workload="resnet50", params={"visit": 1, "cap_w": 450.0},
+        value=1000.0, unit="samples/s", flags=flags,
+    )  # fmt: skip
+    advice, _ = given(top, answer("power_knee", 290.0))
+    assert advice["power.cap"].evidence == ("power_knee", "top")
+    assert ("scattered" in advice["power.cap"].params) is restless
