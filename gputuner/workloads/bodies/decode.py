@@ -21,7 +21,7 @@ from gputuner.workloads.bodies import failures
 from gputuner.workloads.bodies import precision as precisions
 from gputuner.workloads.bodies.body import Fact
 from gputuner.workloads.bodies.device import Device
-from gputuner.workloads.bodies.graph_capture import captured
+from gputuner.workloads.bodies.graph_capture import Captured, captured
 from gputuner.workloads.bodies.llm import Cache, Llm
 from gputuner.workloads.bodies.setting_timing import shares, timed
 from gputuner.workloads.bodies.survey import Pace, Part
@@ -56,7 +56,8 @@ class Decode:
         self._shape, self._kind = shape or LLM[model], precisions.STORAGE[precision]
         self._device, self._precision, self._batch = device, precision, batch
         self._graphs = device.name == "cuda" and not eager
-        self._graph_failure = ""
+        self._failures: dict[str, str] = {}
+        """Stage → why it could not be captured as a graph."""
         self.work: dict[str, float] = {}
         torch.manual_seed(seed)
         with torch.device(device.name):
@@ -88,7 +89,8 @@ class Decode:
         def read() -> None:
             self._prompt(context, cache)
 
-        replayed = self._captured(read)
+        self._device.release()  # a graph computes in memory of its own
+        replayed = self._captured("prefill", read)
         done, span = timed(self._device, replayed or read, *seconds)
         return Part(
             params=self._named("prefill", context),
@@ -113,7 +115,7 @@ class Decode:
         def step() -> None:
             token.copy_(self._one(context, cache, token).argmax(-1))
 
-        replayed = self._captured(step)
+        replayed = self._captured("decode", step)
         done, span = timed(self._device, replayed or step, *seconds)
         moved = self._shape.decode_bytes(context, self._batch, self._kind.itemsize)
         return Part(
@@ -152,13 +154,19 @@ class Decode:
             raise failures.WrongResultError(f"decoding with a cache differs from reading the whole by {error:.2g}")
         return error
 
-    def _captured(self, step: Callable[[], None]) -> "Callable[[], Any] | None":
+    def _captured(self, stage: str, step: Callable[[], None]) -> "Callable[[], Any] | None":
         """The step as a CUDA graph; None: not on this device, or it cannot be captured (told in the notes)."""
-        if not self._graphs:
+        if not self._graphs or stage in self._failures:
             return None
-        made = captured(self._device, step)
+        try:
+            made = captured(self._device, step)
+        except Exception as err:
+            if failures.classify(err, self._device.free_bytes(), self._device.broken()) != failures.OUT_OF_MEMORY:
+                raise
+            made = Captured(failure=failures.described(err)[0])
+            failures.release(err)
         if made.replay is None:
-            self._graphs, self._graph_failure = False, made.failure
+            self._failures[stage] = made.failure
         return made.replay
 
     def notes(self) -> dict[str, Fact]:
@@ -167,6 +175,6 @@ class Decode:
             "parameters": self._shape.parameters,
             "emulated": precisions.emulated(self._device, self._precision),
         }
-        if self._graph_failure:
-            facts["graph_failure"] = self._graph_failure
+        if self._failures:
+            facts["graph_failure"] = "; ".join(dict.fromkeys(self._failures.values()))
         return facts

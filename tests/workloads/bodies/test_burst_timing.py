@@ -221,3 +221,10 @@ def test_no_burst_of_a_row_is_longer_than_a_burst_may_be(card_of):
     card = card_of(0.010)
     assert len(BurstRows(card).timed([Piece(card.iterate, 0.010, new=True)] * 7)) == 7
     assert max(card.stretches) <= LONGEST_BURST_S
+
+
+def test_short_settings_leave_time_to_long_ones():
+    # 12 s for 12: each takes 0.6 s, and the first may take what the others leave of it
+    assert setting_timing.shares(12.0, 12) == pytest.approx((0.6, 12.0 - 11 * 0.6))
+    assert setting_timing.shares(5.0, 1) == pytest.approx((3.0, 5.0))
+    assert setting_timing.shares(-1.0, 4) == (0.0, 0.0)
