@@ -89,7 +89,7 @@ def _run(
     least: int = 0,
 ) -> "list[float]":
     """Windows of ``length_s``, one after the other until ``seconds`` have passed and ``least`` are done."""
-    count = max(1, round(length_s / iteration_s))
+    count = max(1, int(length_s / iteration_s))  # rounded up, fewer windows than wanted would fit
     done: list[float] = []
     start = time.monotonic()
     windows = device.windows(length_s)
