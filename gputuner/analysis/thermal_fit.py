@@ -20,10 +20,11 @@ NDArrayInt = NDArray[np.intp]
 
 FAST_S = np.array([0.4, 2.0, 8.0])
 SLOW_S = np.array([22.0, 35.0, 55.0, 85.0, 130.0, 200.0, 310.0, 480.0, 750.0, 1200.0])
-EXPONENTS = (0.0, 0.4, 0.6, 0.8, 1.0)
-EXPONENT, EXPONENT_SD = 0.7, 0.3
-"""Of the fan, before anything is seen: 0.5 (laminar) to 0.8 (turbulent) by theory, see ``fan_factor``; 0 is a fan that
-does not cool this card, which a trace must show first."""
+EXPONENTS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""How the fan acts on the fins; the first is of all that it does not act on, and of the fins where it did not move."""
+EXPONENT, EXPONENT_SD = 0.7, 0.25
+"""Before anything is seen: 0.5 (laminar) to 0.8 (turbulent) by theory, see ``fan_factor``. A fan that moved is never
+taken for one that does nothing: of a stopped fan that starts under load this would make the air at rest too warm."""
 LEAST_BEHIND_S = 300.0
 """Loops, cases and rooms behind the fins take at least so long. Needed where the fan moved: a faster lag that it does
 not act on would be fins, and take from the fan what it did to a card at rest, and from the air what that says of it."""
@@ -189,9 +190,12 @@ def _candidates(trace: ThermalTrace, fast: Floats, slow: Floats, prior: tuple[Fl
     gram = whole.T @ whole
     known = np.column_stack([np.diag(1.0 / sd), expected / sd])
     prior_gram = known.T @ known
-    behind = int(np.searchsorted(SLOW_S, LEAST_BEHIND_S)) if exponents > 1 else 1
+    behind, acting = (int(np.searchsorted(SLOW_S, LEAST_BEHIND_S)), 1) if exponents > 1 else (1, 0)
     places = [
-        (e, a, b) for e in range(exponents) for a in range(SLOW_S.size) for b in range(max(a + 1, behind), SLOW_S.size)
+        (e, a, b)
+        for e in range(acting, exponents)
+        for a in range(SLOW_S.size)
+        for b in range(max(a + 1, behind), SLOW_S.size)
     ]
     first = 1 + FAST_S.size
     own = np.array([[0, 1, 2, 3, first + e * SLOW_S.size + a, first + b, gram.shape[0] - 1] for e, a, b in places])
