@@ -3,6 +3,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
@@ -48,6 +49,24 @@ def state_words() -> dict[State, str]:
     }
 
 
+@dataclass(frozen=True)
+class _Grid:
+    """Where blocks are: the left top of the first one, and width and height of one with its gap, in pixels."""
+
+    columns: int
+    left: float
+    top: float
+    width: float
+    height: float
+
+    def area(self, number: int) -> QRectF:
+        """Where a block is, in pixels."""
+        row, column = divmod(number, self.columns)
+        return QRectF(
+            self.left + column * self.width, self.top + row * self.height, self.width - 1.5, self.height - 1.5
+        )
+
+
 class AddressMap(QWidget):
     """Paints a map; arrow keys go from block to block and tell what hovering tells."""
 
@@ -55,6 +74,9 @@ class AddressMap(QWidget):
         super().__init__()
         self._theme = theme
         self.map = VramMap()
+        self.counts: Counter[State] = Counter()
+        """Blocks of each kind."""
+        self._bytes: Counter[State] = Counter()
         self._hints: Mapping[int, str] = {}
         self._marked: frozenset[str] = frozenset()
         self._at = 0
@@ -67,15 +89,13 @@ class AddressMap(QWidget):
         if shown != self.map:
             self._at = min(self._at, max(0, len(shown.stretches) - 1))
             self.map, self._hints = shown, hints
-            counts = self.counts
+            self.counts = counts = Counter(stretch.state for stretch in shown.stretches)
+            self._bytes = Counter()
+            for stretch in shown.stretches:
+                self._bytes[stretch.state] += stretch.bytes
             told = ", ".join(f"{words} {counts[state]}" for state, words in state_words().items() if counts[state])
             self.setAccessibleName(_("video memory by address: {states}").format(states=told))
             self.update()
-
-    @property
-    def counts(self) -> Counter[State]:
-        """Blocks of each kind."""
-        return Counter(stretch.state for stretch in self.map.stretches)
 
     @property
     def legend(self) -> dict[State, str]:
@@ -98,8 +118,11 @@ class AddressMap(QWidget):
     @property
     def columns(self) -> int:
         """Blocks in a row, so that blocks are about as wide as wanted."""
+        return self._columns(self._left(), self._legend_height())
+
+    def _columns(self, left: float, legend: float) -> int:
         count = max(1, len(self.map.stretches))
-        width, height = self.width() - 2 * EDGE - self._left(), self.height() - EDGE - self._legend_height() - GAP
+        width, height = self.width() - 2 * EDGE - left, self.height() - EDGE - legend - GAP
 
         def off(columns: int) -> float:
             tall = min(MOST, max(LEAST, height / ceil(count / columns)))
@@ -109,9 +132,7 @@ class AddressMap(QWidget):
 
     def area(self, number: int) -> QRectF:
         """Where a block is, in pixels."""
-        left, top, width, height = self._grid()
-        row, column = divmod(number, self.columns)
-        return QRectF(left + column * width, top + row * height, width - 1.5, height - 1.5)
+        return self._grid().area(number)
 
     def event(self, event: QEvent) -> bool:
         """Hovering over a block tells its place and what was found."""
@@ -146,9 +167,10 @@ class AddressMap(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if not self.map.stretches:
             return
-        self._addresses(painter)
+        grid = self._grid()
+        self._addresses(painter, grid)
         for number, stretch in enumerate(self.map.stretches):
-            area = self.area(number)
+            area = grid.area(number)
             self._block(painter, area, stretch.state)
             if self._marked.intersection(stretch.points):
                 painter.setPen(QPen(QColor(self._theme.accent), 2))
@@ -157,14 +179,14 @@ class AddressMap(QWidget):
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(self.area(self._at).adjusted(-1, -1, 1, 1))
+            painter.drawRect(grid.area(self._at).adjusted(-1, -1, 1, 1))
         self._legend(painter)
 
     def _block_at(self, spot: QPointF) -> int | None:
-        left, top, width, height = self._grid()
-        column, row = int((spot.x() - left) // width), int((spot.y() - top) // height)
-        number = row * self.columns + column
-        inside = 0 <= column < self.columns and row >= 0 and number < len(self.map.stretches)
+        grid = self._grid()
+        column, row = int((spot.x() - grid.left) // grid.width), int((spot.y() - grid.top) // grid.height)
+        number = row * grid.columns + column
+        inside = 0 <= column < grid.columns and row >= 0 and number < len(self.map.stretches)
         return number if inside else None
 
     def _left(self) -> float:
@@ -172,26 +194,27 @@ class AddressMap(QWidget):
         widest = numbers.value(self.map.total_bytes, "bytes")
         return QFontMetricsF(self._small).horizontalAdvance(f"{widest}0") + GAP
 
-    def _grid(self) -> tuple[float, float, float, float]:
-        """Left and top of the first block, width and height of one with its gap."""
-        left, top = EDGE + self._left(), EDGE / 2
-        rows = ceil(max(1, len(self.map.stretches)) / self.columns)
-        width = max(3.0, (self.width() - left - EDGE) / self.columns)
-        height = min(MOST, max(LEAST, (self.height() - top - GAP - self._legend_height()) / rows))
-        return left, top, width, height
+    def _grid(self) -> _Grid:
+        """The blocks as the widget's size and the key leave them room; found once for all that is painted."""
+        beside, legend = self._left(), self._legend_height()
+        columns = self._columns(beside, legend)
+        left, top = EDGE + beside, EDGE / 2
+        rows = ceil(max(1, len(self.map.stretches)) / columns)
+        width = max(3.0, (self.width() - left - EDGE) / columns)
+        height = min(MOST, max(LEAST, (self.height() - top - GAP - legend) / rows))
+        return _Grid(columns, left, top, width, height)
 
-    def _addresses(self, painter: QPainter) -> None:
-        left, top, _width, height = self._grid()
-        rows = ceil(len(self.map.stretches) / self.columns)
+    def _addresses(self, painter: QPainter, grid: _Grid) -> None:
+        rows = ceil(len(self.map.stretches) / grid.columns)
         every = 1
-        while every * height < APART:
+        while every * grid.height < APART:
             every *= 2
         painter.setFont(self._small)
         painter.setPen(QColor(self._theme.muted))
         right = int(Qt.AlignmentFlag.AlignRight) | int(Qt.AlignmentFlag.AlignVCenter)
         for row in range(0, rows, every):
-            words = numbers.value(row * self.columns * self.map.stretch_bytes, "bytes") if row else "0"
-            room = QRectF(0, top + row * height + (height - LINE) / 2, left - GAP, LINE)
+            words = numbers.value(row * grid.columns * self.map.stretch_bytes, "bytes") if row else "0"
+            room = QRectF(0, grid.top + row * grid.height + (grid.height - LINE) / 2, grid.left - GAP, LINE)
             painter.drawText(room.translated(0, max(0.0, -room.top())), right, words)
 
     def _block(self, painter: QPainter, area: QRectF, state: State) -> None:
@@ -240,7 +263,7 @@ class AddressMap(QWidget):
     def _much(self, state: State) -> str:
         """How much is so: of faults the blocks they lie in, for a block is far larger than what is wrong in it."""
         if state not in (State.ERRORS, State.ALIASED):
-            return numbers.value(sum(each.bytes for each in self.map.stretches if each.state is state), "bytes")
+            return numbers.value(self._bytes[state], "bytes")
         count = self.counts[state]
         told = ngettext("{count} block of {size}", "{count} blocks of {size}", count)
         return told.format(count=count, size=numbers.value(self.map.stretch_bytes, "bytes"))
