@@ -15,8 +15,8 @@ from gputuner.advice.numerics_snippets import (
 from gputuner.advice.questions import OWN, command
 from gputuner.advice.snippets import precision as precision_snippet
 from gputuner.analysis.headlines import NUMERICAL
+from gputuner.analysis.reference_runs import reference_runs, two_digits
 from gputuner.analysis.trajectory import Verdict
-from gputuner.analysis.trajectory_means import reference_runs, two_digits
 from gputuner.analysis.trajectory_range import FP16_MAX, Peak, first_overflow, nearest
 from gputuner.model.advice import Advice, Question
 from gputuner.model.cards import Origin

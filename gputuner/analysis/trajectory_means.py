@@ -1,6 +1,6 @@
 """Means over stretches of a loss trajectory, whole turns over the batches wherever it can be."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -17,7 +17,6 @@ SMOOTHED_SHARE = 12
 """A loss is drawn as the mean of so many-th of the steps around it, and of one turn over the batches at least."""
 TURN = 8
 """Batches that come in turn."""
-_ENDS = ("fp32_end_", "twin_end_")
 
 
 def smoothed(losses: Losses) -> Array:
@@ -46,25 +45,6 @@ def end_of(losses: Losses) -> Array:
     """The last third, rounded to whole turns; all of what is shorter than that."""
     turns = max(1, round(len(losses) / LAST_SHARE / TURN))
     return np.asarray(losses, dtype=np.float64)[-turns * TURN :]
-
-
-def two_digits(figure: float) -> float:
-    """A bound from a handful of runs, to two significant digits.
-
-    The standard deviation of n normal values is itself known to 1 / √(2 · (n − 1)): half of it from three runs, so a
-    third digit says nothing.
-    """
-    return float(f"{figure:.2g}")
-
-
-def reference_runs(extra: Mapping[str, object]) -> tuple[int, int] | None:
-    """How many FP32 runs a verdict's bounds rest on: with other seeds, and of the same start; None: not known.
-
-    Args:
-        extra: what is kept with the verdict, in it the mean of each run: ``fp32_end_1`` …, ``twin_end_1`` ….
-    """
-    seeds, twins = (sum(name.startswith(kind) and name[len(kind) :].isdigit() for name in extra) for kind in _ENDS)
-    return (seeds, twins) if seeds and twins else None
 
 
 def one_more(runs: int, confidence: float) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from gputuner.analysis.trajectory_means import reference_runs, two_digits
+from gputuner.analysis.reference_runs import reference_runs, two_digits
 from gputuner.language import numerics_words as words
 from gputuner.language.numbers import MISSING, value
 from gputuner.language.steps import PRECISIONS

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from gputuner.analysis.reference_runs import reference_runs, two_digits
 from gputuner.analysis.trajectory import Verdict, judge
-from gputuner.analysis.trajectory_means import TURN, reference_runs, two_digits
+from gputuner.analysis.trajectory_means import TURN
 from gputuner.analysis.trajectory_twins import paired
 
 STEPS = 200
