@@ -138,6 +138,7 @@ _SWITCHES: dict[str, str] = {
     "pin": N_("pinned"),
     "persistent": N_("persistent"),
     "fast_accumulate": N_("fast accumulation"),
+    "bursts": N_("in bursts"),
 }
 _LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
