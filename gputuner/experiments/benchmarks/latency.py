@@ -25,7 +25,7 @@ from gputuner.model.steps import Part, Trial, Work
 from gputuner.workloads.specs_probes import ChaseSpec
 
 NAME, METRIC = "latency", "access_latency"
-MEASURE_S = 15.0
+MEASURE_S = 18.0
 LARGEST_BYTES, FULL_LARGEST_BYTES = 8 << 30, 256 << 30
 FREE_SHARE = 0.8
 
