@@ -12,7 +12,7 @@ from gputuner.analysis.power_curve import Visit, fit_curve
 from gputuner.experiments.advised import advised
 from gputuner.experiments.contention_jobs import Job, parse_job
 from gputuner.experiments.course import Course, RunEnds
-from gputuner.experiments.failed_training import refuse
+from gputuner.experiments.failed_training import refuse, refuse_lost
 from gputuner.experiments.minutes import check_minutes
 from gputuner.experiments.power_dial import Dial, StoredVisit, dial_of
 from gputuner.experiments.power_passive import tell_passive
@@ -21,7 +21,7 @@ from gputuner.experiments.power_visit import LEAST_COST_S, MOST_CHUNKS, Visited,
 from gputuner.experiments.protocol import PlanContext
 from gputuner.model.control import Setting
 from gputuner.model.errors import UsageError
-from gputuner.model.steps import Plan, Refused, Set, Step, StepResult, Total, UserCodeFailed
+from gputuner.model.steps import Lost, Plan, Refused, Set, Step, StepResult, Total, UserCodeFailed
 
 LOAD = "resnet50:batch=64"
 """A training that people run; half-precision it fits in 8 GB."""
@@ -107,7 +107,9 @@ class Power:
 
         Raises:
             UsageError: there is no card whose power could be limited.
-            UserCodeError: the load ended with an error of its own before anything was measured.
+            UserCodeError: the load ended with an error of its own before anything was measured, or a recipe's process
+                was lost.
+            DeviceError: the process of a built-in load was lost before anything was measured.
         """
         if context.card.is_cpu:
             raise UsageError("power_needs_card", "a power sweep needs a card")
@@ -119,6 +121,7 @@ class Power:
         try:
             yield from sweep.run()
         except RunEnds:
+            sweep.refuse()
             return
         yield from sweep.tell()
         words = f"power {self.load}".removesuffix(f" {LOAD}") + (" --clocks" if self.clocks else "")
@@ -145,9 +148,7 @@ class _Sweep:
         """As it stands first; then, where settings may be changed, the others."""
         first = yield from self._visit(self._standing(), SOAK_CHUNKS)
         if first is None:
-            failed = self._course.last
-            if isinstance(failed, UserCodeFailed) and not self._spec.stored:
-                refuse(self._job.name, failed)  # nothing was set yet, and stored sessions have nothing to tell either
+            self.refuse()
             return
         if self._spec.null:
             yield from self._null()
@@ -157,6 +158,23 @@ class _Sweep:
             yield from self._again()
         else:
             yield from self._turned(first)
+
+    def refuse(self) -> None:
+        """End with an error where the load never ran: nothing was set yet, and stored sessions tell nothing either.
+
+        Raises:
+            UserCodeError: it ended with an error of its own, or a recipe's process was lost.
+            DeviceError: the process of a built-in load was lost.
+        """
+        if self._visits or self._spec.stored:
+            return
+        match self._course.last:
+            case UserCodeFailed() as failed:
+                refuse(self._job.name, failed)
+            case Lost() as lost:
+                refuse_lost(self._job.name, lost)
+            case _:
+                return
 
     def tell(self) -> Generator[Step, StepResult, None]:
         """What was found, as points."""
