@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -23,11 +24,27 @@ SIMULATED = ["--simulate", "rtx-4090-48g"]
 CPU = ["--gpu", "cpu"]
 
 
-def guarded(data_dir: Path, where: list[str]) -> list[str]:
-    """The command line of a guard's run against a faster session, which is made first."""
+def before(data_dir: Path, where: list[str]) -> Path:
+    """A data folder with a session that was measured there, and the same with faster figures."""
     code, out, err = run("bench", NAME, *where, "--json", "--data-dir", str(data_dir))
     assert code == 0, err
     planted(Path(json.loads(out)["session_path"]), FASTER, BEFORE)
+    return data_dir
+
+
+@pytest.fixture(scope="module")
+def on_processor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return before(tmp_path_factory.mktemp("processor"), CPU)
+
+
+@pytest.fixture(scope="module")
+def on_simulated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return before(tmp_path_factory.mktemp("simulated"), SIMULATED)
+
+
+def guarded(data_dir: Path, where: list[str], stored: Path) -> list[str]:
+    """The command line of a guard's run against a faster session, on a copy of the folder that holds it."""
+    shutil.copytree(stored, data_dir, dirs_exist_ok=True)
     return ["bench", NAME, *where, "--against", BEFORE, "--data-dir", str(data_dir)]
 
 
@@ -52,8 +69,8 @@ def worker(program: Program, but: int = 0) -> psutil.Process:
 
 @LINUX
 @pytest.mark.torch
-def test_ctrl_c_during_the_second_measurement_ends_with_130(tmp_path: Path):
-    with running([*guarded(tmp_path, CPU), "--json"]) as program:
+def test_ctrl_c_during_the_second_measurement_ends_with_130(tmp_path: Path, on_processor: Path):
+    with running([*guarded(tmp_path, CPU, on_processor), "--json"]) as program:
         program.wait_for("measuring once more")
         program.wait_for("[1")
         program.interrupt()
@@ -66,8 +83,8 @@ def test_ctrl_c_during_the_second_measurement_ends_with_130(tmp_path: Path):
 
 @LINUX
 @pytest.mark.torch
-def test_a_second_measurement_that_dies_is_no_pass(tmp_path: Path):
-    with running(guarded(tmp_path, CPU)) as program:
+def test_a_second_measurement_that_dies_is_no_pass(tmp_path: Path, on_processor: Path):
+    with running(guarded(tmp_path, CPU, on_processor)) as program:
         program.wait_for("measuring once more")
         kill_worker_twice(program)
         code, out, err = program.end()
@@ -77,8 +94,8 @@ def test_a_second_measurement_that_dies_is_no_pass(tmp_path: Path):
 
 @LINUX
 @pytest.mark.torch
-def test_a_benchmark_that_dies_where_the_session_has_figures_is_no_pass(tmp_path: Path):
-    with running([*guarded(tmp_path, CPU), "--json"]) as program:
+def test_a_benchmark_that_dies_where_the_session_has_figures_is_no_pass(tmp_path: Path, on_processor: Path):
+    with running([*guarded(tmp_path, CPU, on_processor), "--json"]) as program:
         kill_worker_twice(program)
         code, out, err = program.end()
     assert code == 9, err
@@ -111,8 +128,8 @@ def test_a_benchmark_whose_worker_is_killed_again_ends_with_7(tmp_path: Path):
 
 @LINUX
 @pytest.mark.parametrize("more", [[], ["--json"], ["--markdown"]])
-def test_a_closed_stdout_leaves_the_guards_exit_code(tmp_path: Path, more: list[str]):
-    arguments = guarded(tmp_path, SIMULATED)
+def test_a_closed_stdout_leaves_the_guards_exit_code(tmp_path: Path, on_simulated: Path, more: list[str]):
+    arguments = guarded(tmp_path, SIMULATED, on_simulated)
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(command(*arguments, *more), stdout=write, stderr=subprocess.PIPE, text=True, check=False)
