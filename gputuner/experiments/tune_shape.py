@@ -17,8 +17,8 @@ USABLE = 0.92
 """Share of the budget that is planned; the rest is for what takes longer than expected."""
 
 
-TURNS, TURN_S = 12, 3.2
-"""Trials of the usual three rounds of four settings, and what one takes on two cores, s."""
+TURNS, TURN_S = 16, 2.6
+"""Trials of four rounds of the usual four settings, and what one takes on two cores, s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

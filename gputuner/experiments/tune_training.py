@@ -68,7 +68,7 @@ def training(
         result = yield from way(course, shape, known, setting, keep_s, len(rest))
         if known.rates:
             yield from _others(course, shape, known, rest, keep_s)
-            yield from _refine(course, shape, known, keep_s)
+            yield from refine(course, shape, known, keep_s)
             return
         if not isinstance(result, UserCodeFailed) or result.reason != "unsupported":
             return
@@ -177,7 +177,7 @@ def _fitting(known: Trained, first: Setting, precision: Precision, batch: int) -
     return batch
 
 
-def _refine(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
+def refine(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
     """Where the best setting is not the ladder's own, look for its fastest batch around what is known.
 
     Down while the smallest batch is still within 1.5 % of the best, up while the largest still gains 2 %; and once

@@ -9,24 +9,25 @@ from gputuner.experiments.advised import evidence_of
 from gputuner.experiments.course import Course
 from gputuner.experiments.trained import Setting, Trained, train_point, train_work
 from gputuner.experiments.tune_shape import Shape
-from gputuner.experiments.tune_training import skipped
+from gputuner.experiments.tune_training import refine, skipped
 from gputuner.model.change import Change, TrainingSetting
 from gputuner.model.steps import Done, Step, StepResult
 from gputuner.workloads.specs import PRECISIONS, Precision
 
-TURN_S = 1.5
+TURN_S = 0.8
 """Measured in a turn: short, so that little drifts between a round's trials."""
-LEAST_STEPS = 3
+LEAST_STEPS = 2
 WARM_STEPS = 1
-SETUP_S = 0.7
+SETUP_S = 0.6
 """Making model and inputs anew."""
+MOST_ROUNDS = 5
 
 Turn = tuple[Setting, int]
 """Format and layout, and batch."""
 
 
 def turns(course: Course, shape: Shape, known: Trained, keep_s: float) -> Generator[Step, StepResult, None]:
-    """Rounds over the settings of all comparisons that scattered: forth, back, forth (A B B A A B).
+    """Rounds over the settings of all comparisons that scattered: forth, back, forth (A B B A A B), as many as fit.
 
     The comparisons share their settings and their rounds. The last of them are left out where the time is short;
     ``keep_s`` seconds of the budget stay for the parts after the check of the limit, which comes next.
@@ -39,11 +40,22 @@ def turns(course: Course, shape: Shape, known: Trained, keep_s: float) -> Genera
             yield from skipped(course, "turns", LEAST_ROUNDS * _round_s(shape, known, settings), keep_s)
         changes.pop()
         settings = _settings(changes)
-    for number in range(1, LEAST_ROUNDS + 1):
+    if settings and (yield from _rounds(course, shape, known, settings, keep_s)):
+        _keep(course, known, settings)
+        yield from refine(course, shape, known, keep_s)
+
+
+def _rounds(
+    course: Course, shape: Shape, known: Trained, settings: Sequence[Turn], keep_s: float
+) -> Generator[Step, StepResult, bool]:
+    """Whether there were enough."""
+    for number in range(1, MOST_ROUNDS + 1):
+        if number > LEAST_ROUNDS and not course.fits(_round_s(shape, known, settings), keep_s):
+            break
         for setting, batch in settings if number % 2 else reversed(settings):
             if not (yield from _turn(course, shape, known, (setting, batch), number)):
-                return
-    _keep(course, known, settings)
+                return number > LEAST_ROUNDS
+    return True
 
 
 def _keep(course: Course, known: Trained, settings: Sequence[Turn]) -> None:

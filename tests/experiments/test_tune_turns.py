@@ -6,6 +6,7 @@ import pytest
 
 from gputuner.advice.rules import undecided
 from gputuner.experiments.tune import Tune
+from gputuner.experiments.tune_turns import MOST_ROUNDS
 from gputuner.model.points import Flag
 
 BF16_FASTER, LAYOUT_FASTER = 1.5, 1.35
@@ -42,7 +43,7 @@ def test_on_a_restless_machine_the_true_ratios_are_told(lab, seed):
     assert all(Flag.NOT_STEADY in p.flags or Flag.SPREAD in p.flags for p in told.of("train_throughput", phase="probe"))
     by_id = {advice.id: advice for advice in told.advised.advice}
     precision, layout = by_id["precision.best"], by_id["layout.channels_last"]
-    assert precision.params["turns"] == 3
+    assert precision.params["turns"] >= 3
     assert precision.params["precision"] == "bf16"
     assert precision.gain.low < BF16_FASTER - 1.0 < precision.gain.high
     assert precision.gain.value == pytest.approx(BF16_FASTER - 1.0, abs=0.2)
@@ -54,17 +55,13 @@ def test_on_a_restless_machine_the_true_ratios_are_told(lab, seed):
 def test_turns_go_forth_and_back_and_forth(lab):
     told = run(lab, restless(lab))
     turns = told.of("train_throughput", phase="turn")
-    order = [
-        [
-            (p.params["batch"], p.params["precision"], p.params["channels_last"])
-            for p in turns
-            if p.params["round"] == at
-        ]
-        for at in (1, 2, 3)
-    ]
+    rounds = sorted({p.params["round"] for p in turns})
+    assert rounds == list(range(1, len(rounds) + 1))
+    assert 3 <= len(rounds) <= MOST_ROUNDS
+    names = ("batch", "precision", "channels_last")
+    order = [[tuple(map(p.params.get, names)) for p in turns if p.params["round"] == at] for at in rounds]
     assert len(set(order[0])) == len(order[0]) >= 3
-    assert order[1] == order[0][::-1]
-    assert order[2] == order[0]
+    assert all(order[at] == order[0][:: -1 if at % 2 else 1] for at in range(len(order)))
 
 
 def test_what_turns_leave_open_stays_a_question(lab):
@@ -78,8 +75,8 @@ def test_what_turns_leave_open_stays_a_question(lab):
 
 
 def test_without_time_turns_are_left_out_and_told(lab):
-    told = run(lab, restless(lab), minutes=2.0)
-    assert told.seconds <= 120
+    told = run(lab, restless(lab), minutes=1.5)
+    assert told.seconds <= 90
     assert not told.works("train_turn")
     assert "turns" in {w.params["stage"] for w in told.warned if w.code == "stage_skipped"}
 
