@@ -127,13 +127,8 @@ def _looked_faster(
         and int(point.params["batch"]) > above
         and Flag.TOO_SLOW not in point.flags
     ]
-    clear = [p for p in looks if _lower_end(p) > LOOKED_FASTER * best]
+    clear = [p for p in looks if p.spread and (p.spread.ci95_low or 0.0) > LOOKED_FASTER * best]
     return max(clear, key=lambda p: p.value, default=None)
-
-
-def _lower_end(point: Point) -> float:
-    low = point.spread.ci95_low if point.spread else None
-    return point.value if low is None else low
 
 
 def _is_whole(evidence: Evidence, batch: int) -> bool:

@@ -127,6 +127,17 @@ def _times(windows: Sequence[Line], started: float | None) -> dict[str, Any]:
     return told
 
 
+def _accumulated(batches: int, steps: int) -> float | None:
+    """Batches of a step; whole where an edge of the lines explains the difference.
+
+    A line that ends between the batches of a step holds them and not the step: up to that many batches more or fewer.
+    """
+    if not steps or not batches:
+        return None
+    whole = round(batches / steps)
+    return float(whole) if whole and abs(batches - whole * steps) <= whole else batches / steps
+
+
 def _sums(windows: Sequence[Line]) -> dict[str, Any]:
     """Sums and spreads over the settled lines; processor time and faults of those that hold steps and nothing else."""
     settled = _settled(windows)
@@ -144,7 +155,7 @@ def _sums(windows: Sequence[Line]) -> dict[str, Any]:
         "by_batches": any(window.get("by_batches") is True for window in windows[-1:]),
         "step_s": spread(_thinned(step_s, MOST_STEPS)) if step_s else None,
         "step_series_s": tuple(_thinned([_sum([w], "training_s") / _sum([w], "steps") for w in settled], MOST_SERIES)),
-        "accumulated": batches / steps if steps and batches else None,
+        "accumulated": _accumulated(batches, steps),
         "other_optimizers": int(_sum(windows, "others")),
         "timed_steps": steps,
         "covered_steps": int(plain_steps),

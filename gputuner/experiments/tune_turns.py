@@ -34,12 +34,12 @@ def turns(course: Course, shape: Shape, known: Trained, keep_s: float) -> Genera
     """
     keep_s += shape.verify_s()
     changes = [change for change in undecided(evidence_of(course)) if change.workload == shape.subject.name]
-    settings = _settings(changes)
+    settings = _settings(changes, known)
     while changes and not course.fits(LEAST_ROUNDS * _round_s(shape, known, settings), keep_s):
         if len(changes) == 1:
             yield from skipped(course, "turns", LEAST_ROUNDS * _round_s(shape, known, settings), keep_s)
         changes.pop()
-        settings = _settings(changes)
+        settings = _settings(changes, known)
     if settings and (yield from _rounds(course, shape, known, settings, keep_s)):
         _keep(course, known, settings)
         yield from refine(course, shape, known, keep_s)
@@ -66,10 +66,16 @@ def _keep(course: Course, known: Trained, settings: Sequence[Turn]) -> None:
         known.rates[setting][batch] = middle(measured).value
 
 
-def _settings(changes: Sequence[Change]) -> tuple[Turn, ...]:
-    """All settings of the comparisons, each once."""
-    sides = (side for change in changes for side in (change.base, change.advised))
-    return tuple(dict.fromkeys(map(_turn_of, sides)))
+def _settings(changes: Sequence[Change], known: Trained) -> tuple[Turn, ...]:
+    """All settings of the comparisons, each once; of batches also the advised one's neighbour, which may do as well."""
+    found: list[Turn] = []
+    for change in changes:
+        base, advised = _turn_of(change.base), _turn_of(change.advised)
+        found += [base, advised]
+        half = advised[1] // 2
+        if base[0] == advised[0] and base[1] < half and half in known.rates.get(advised[0], {}):
+            found.append((advised[0], half))
+    return tuple(dict.fromkeys(found))
 
 
 def _turn_of(setting: TrainingSetting) -> Turn:

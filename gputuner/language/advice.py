@@ -58,8 +58,8 @@ def advice_why(entry: Advice) -> str:
     if entry.params.get("scattered") is True:
         sentences.append(_("These figures scattered; measure again when nothing else runs."))
     elif "turns" in entry.params:
-        turns = fill(N_("Compared in turns, {turns} rounds, so that what drifted meanwhile cancels out."), entry.params)
-        sentences.append(turns)
+        rounds = N_("Compared in turns, {turns} rounds, so that what drifted meanwhile mostly cancels out.")
+        sentences.append(fill(rounds, entry.params))
     return ("" if language() == CHINESE else " ").join(sentences)
 
 

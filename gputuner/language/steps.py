@@ -143,7 +143,7 @@ _SWITCHES: dict[str, str] = {
 _LOADERS: dict[str, str] = {"fed": N_("fed by a data loader"), "synthetic": ""}
 _PHASES: dict[str, str] = {
     "burst": N_("from cold"),
-    "bursts": N_("in short bursts, before a power cap"),
+    "bursts": N_("in bursts"),
     "sustained": N_("sustained"),
     "alone": N_("alone"),
     **contention_words.PHASES,

@@ -91,6 +91,14 @@ def test_four_batches_a_step_are_accumulation():
     assert seen.accumulated == pytest.approx(4)
 
 
+@pytest.mark.parametrize(("batches", "told"), [(21, 2.0), (18, 2.0), (25, 2.5), (30, 3.0)])
+def test_a_line_that_ends_between_the_batches_of_a_step_is_no_accumulation_of_its_own(batches, told):
+    """Ten steps of two batches; a line held one batch of a step that came in another: 21, not 2.1 a step."""
+    seen = gather(lines(HELLO, window(1, 4, 0.1), window(2, 10, 0.1, batches=batches, samples=8 * batches)))
+    assert seen is not None
+    assert seen.accumulated == pytest.approx(told)
+
+
 def test_retries_of_the_first_steps_are_no_sign():
     told = lines(
         HELLO, window(1, 2, 1.0, retries=3, reserved=9), window(2, 10, 0.1, retries=3), window(3, 10, 0.1, retries=8)

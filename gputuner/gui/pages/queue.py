@@ -89,7 +89,7 @@ class QueuePage(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(0)
         self._timer.timeout.connect(self.refresh)
-        desk.changed.connect(self._timer.start)
+        desk.changed.connect(self._changed)
         desk.failed.connect(self._said_failed)
         desk.added.connect(self._said_added)
         self.form.wanted.connect(lambda request: desk.add(request, self.form.fields.like_session))
@@ -110,12 +110,19 @@ class QueuePage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Follow the queue while it is seen."""
         super().showEvent(event)
+        self._timer.start()
         self._desk.follow(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """No look while hidden."""
         super().hideEvent(event)
+        self._timer.stop()
         self._desk.follow(False)
+
+    def _changed(self) -> None:
+        """Draw anew, all changes of a moment at once; a page that is not seen is drawn when it is shown."""
+        if self.isVisible():
+            self._timer.start()
 
     def toggle_runner(self) -> None:
         """Start what serves the queue, or ask it to end."""
