@@ -33,7 +33,8 @@ class FakeNvml:
         """Device (−1: none) and name of every call so far."""
         if not self.log.exists():
             return []
-        return [(int(d), name) for d, name in (line.split(" ", 1) for line in self.log.read_text().splitlines())]
+        whole, _, _being_written = self.log.read_text().rpartition("\n")
+        return [(int(d), name) for d, name in (line.split(" ", 1) for line in whole.splitlines())]
 
     def show_settable(self, scenario: Scenario) -> Path:
         """As ``show``, for cards whose settings are changed: what is written lasts, and is noted."""
