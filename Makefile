@@ -9,7 +9,7 @@ STAMP := $(VENV)/.stamps
 TORCH_STAMP := $(if $(TORCH_PYTHON),,$(STAMP)/torch)
 PYTHON_OPTION := $(if $(TORCH_PYTHON),--python $(TORCH_PYTHON),)
 
-.PHONY: run gui test setup lint form fmt screenshots words clean
+.PHONY: run gui test setup lint fmt screenshots words clean
 
 run: $(STAMP)/app $(TORCH_STAMP) $(WORDS).mo
 	@$(BIN)/gputuner --cli tune --quick $(PYTHON_OPTION) $(ARGS)
@@ -19,15 +19,13 @@ gui: $(STAMP)/app $(TORCH_STAMP) $(STAMP)/qt $(WORDS).mo
 
 setup: $(STAMP)/app $(STAMP)/checks $(TORCH_STAMP) $(STAMP)/qt $(WORDS).mo
 
-test: setup form
+test: setup lint
 	@$(BIN)/python packaging/run_tests.py
 
-lint: form
-	@$(BIN)/basedpyright
-
-form: $(STAMP)/checks
+lint: $(STAMP)/checks
 	@$(BIN)/ruff check gputuner tests packaging
 	@$(BIN)/ruff format --check gputuner tests packaging
+	@$(BIN)/basedpyright
 	@$(BIN)/lint-imports
 
 fmt: $(STAMP)/checks

@@ -1,13 +1,8 @@
-"""All checks that take long: everything below the window with Qt out of reach; at the same time types and the window.
-
-Tests wait for processes and for time to pass: what two processes leave idle of two cores, the third one uses. What it
-says is shown when it has ended.
-"""
+"""All checks that run code: everything below the window with Qt out of reach, then the window."""
 
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,9 +11,10 @@ DISPLAY = "tests/e2e/test_cli_usage.py::test_doctor_sees_that_there_is_no_displa
 WINDOW = ["tests/gui", "tests/e2e/test_window.py", "tests/e2e/test_cases_window.py", DISPLAY]
 BELOW = ["-p", "no:pytest-qt", "-p", "tests.no_qt", f"--deselect={DISPLAY}"]
 BELOW += [f"--ignore={path}" for path in WINDOW if "::" not in path]
+
+
 SPREAD = ["-n", "2", "--dist", "worksteal"]
 """Each of two processes takes tests that stand together, so that they share what a module sets up once."""
-BESIDE = "--beside"
 
 
 def environment() -> dict[str, str]:
@@ -32,38 +28,16 @@ def environment() -> dict[str, str]:
     return {**kept, "QT_QPA_PLATFORM": "offscreen", "OMP_NUM_THREADS": "1"}
 
 
-def tests(*arguments: str) -> list[str]:
-    """The command of a pytest run."""
-    return [sys.executable, "-m", "pytest", "-q", *arguments]
-
-
-def run(command: Sequence[str]) -> int:
-    """Exit code of a command."""
+def run(arguments: Sequence[str]) -> int:
+    """Exit code of one pytest run on two cores."""
+    command = [sys.executable, "-m", "pytest", "-q", *SPREAD, *arguments, *sys.argv[1:]]
     return subprocess.call(command, cwd=ROOT, env=environment())
 
 
-def beside(arguments: Sequence[str]) -> int:
-    """Exit code of what needs one process: types, and the window's tests also where those are wrong."""
-    types = run([str(Path(sys.executable).with_name("basedpyright"))])
-    return run(tests(*WINDOW, *arguments)) or types
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Exit code of the first of both that fails."""
-    if arguments[:1] == [BESIDE]:
-        return beside(arguments[1:])
-    with tempfile.TemporaryFile() as said:
-        command = [sys.executable, __file__, BESIDE, *arguments]
-        with subprocess.Popen(command, cwd=ROOT, stdout=said, stderr=subprocess.STDOUT) as other:
-            code = run(tests(*SPREAD, *BELOW, *arguments))
-            other.wait()
-        said.seek(0)
-        print(said.read().decode(errors="replace"), end="", flush=True)
-    return code or other.returncode
+def main() -> int:
+    """Exit code of the first run that fails."""
+    return run(BELOW) or run(WINDOW)
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(main())
