@@ -3,8 +3,9 @@
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
+from gputuner.advice.making import setting_of
 from gputuner.advice.rules import undecided
-from gputuner.analysis.turns import LEAST_ROUNDS, TURN, middle
+from gputuner.analysis.turns import LEAST_ROUNDS, TURN, is_turn, with_turns
 from gputuner.experiments.advised import evidence_of
 from gputuner.experiments.course import Course
 from gputuner.experiments.trained import Setting, Trained, train_point, train_work
@@ -41,7 +42,7 @@ def turns(course: Course, shape: Shape, known: Trained, keep_s: float) -> Genera
         changes.pop()
         settings = _settings(changes, known)
     if settings and (yield from _rounds(course, shape, known, settings, keep_s)):
-        _keep(course, known, settings)
+        _keep(course, known)
         yield from refine(course, shape, known, keep_s)
 
 
@@ -58,12 +59,11 @@ def _rounds(
     return True
 
 
-def _keep(course: Course, known: Trained, settings: Sequence[Turn]) -> None:
+def _keep(course: Course, known: Trained) -> None:
     """From here on the rates of these settings are those of the turns, as the rules have it."""
-    for setting, batch in settings:
-        wanted = {**setting.named(), "batch": batch, "phase": TURN}
-        measured = [p for p in course.points if wanted.items() <= p.params.items()]
-        known.rates[setting][batch] = middle(measured).value
+    for point in filter(is_turn, with_turns(course.points)):
+        setting, batch = _turn_of(setting_of(point))
+        known.rates[setting][batch] = point.value
 
 
 def _settings(changes: Sequence[Change], known: Trained) -> tuple[Turn, ...]:

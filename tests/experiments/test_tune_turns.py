@@ -92,3 +92,18 @@ def test_undecided_names_what_scatter_kept_from_being_advised(lab):
     changes = undecided(evidence_of(course))
     assert ("fp32", "bf16") in {(c.base.precision, c.advised.precision) for c in changes}
     assert all(c.base != c.advised for c in changes)
+
+
+def test_turns_in_which_the_worker_gave_up_on_the_size_leave_the_single_figures(lab):
+    """A machine that became busy: one sample was measured, too slowly. Only its probe stands for the batch."""
+    card = restless(lab)
+
+    class Busy(lab.Performer):
+        def trial(self, work, slowdown):
+            return self.given_up(work) if work.label == "train_turn" else super().trial(work, slowdown)
+
+    told = Busy(card).perform(Tune(minutes=5.0).plan(lab.context_of(card, cpu=True)))
+    assert told.of("train_throughput", phase="turn")
+    assert told.advised is not None
+    assert not [advice for advice in told.advised.advice if "turns" in advice.params]
+    assert told.of("batch_fastest")
