@@ -2,11 +2,11 @@
 
 Method: a survey of shapes (``workloads/bodies/shape_search.py``: spread, near the leaders, finalists interleaved) finds
 the fastest; that one is measured anew in bursts of at most 25 ms with pauses (``bursts``), so that a power cap takes
-hold late or not at all (where it does, the clock in band flags it). The chip's main format, whose shapes are searched under load, is also measured cold (``burst``: after 10 s
-of idling, until a limit takes hold, with sides short enough for many products until then) and in the last 30 s of 36 s
-of load (``sustained``, at the cap where there is one); a smaller budget leaves both out. On a processor, and where two
-products are longer than a burst, the winner is measured steadily (``steady``). Counted are 2 · m · n · k operations,
-for 2:4 sparse products those of the dense one.
+hold late or not at all (where it does, the clock in band flags it). The chip's main format, whose shapes are searched
+under load, is also measured cold (``burst``: after 10 s of idling, until a limit takes hold, with sides short enough
+for many products until then) and in the last 30 s of 36 s of load (``sustained``, at the cap where there is one); a
+smaller budget leaves both out. On a processor, and where two products are longer than a burst, the winner is measured
+steadily (``steady``). Counted are 2 · m · n · k operations, for 2:4 sparse products those of the dense one.
 FP8 is measured with sums promoted to FP32 and with fast
 accumulation; sparse products with and without the compression of the operand. Inputs N(0,1); every result is checked
 against float64.
